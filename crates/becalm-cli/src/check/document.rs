@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use becalm::Policy;
 use becalm_check::{Evidence, Finding, Mapping, NotExpressible, Origin};
-use becalm_sim::study::Verdict;
 use becalm_sim::verdict::most_attempts;
 use serde::Serialize;
 
-use super::Told;
 use super::service::Judged;
+use super::told::Told;
 
 #[derive(Debug, Serialize)]
 struct Document<'a> {
@@ -23,7 +22,7 @@ struct Document<'a> {
 struct Mapped<'a> {
     system: &'a str,
     version: &'a str,
-    evidence: &'static str,
+    evidence: Evidence,
     file: &'a str,
     line: usize,
     name: &'a str,
@@ -31,33 +30,9 @@ struct Mapped<'a> {
     sentence: String,
     amplification: Option<f64>,
     policy: &'a Policy,
-    origins: BTreeMap<&'a str, From<'a>>,
-    not_expressible: Vec<Lost<'a>>,
-    verdict: Option<Judgement<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names)] // stable names
-struct From<'a> {
-    from: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    how: Option<&'a str>,
-}
-
-#[derive(Debug, Serialize)]
-struct Lost<'a> {
-    what: &'a str,
-    why: &'a str,
-    line: Option<usize>,
-}
-
-#[derive(Debug, Serialize)]
-struct Judgement<'a> {
-    verdict: Option<&'static str>,
-    evidence: &'a str,
-    hidden_capacity: Option<f64>,
+    origins: BTreeMap<&'a str, &'a Origin>,
+    not_expressible: &'a [NotExpressible],
+    verdict: Option<&'a Judged>,
 }
 
 #[derive(Debug, Serialize)]
@@ -70,11 +45,12 @@ struct Layers<'a> {
 /// One line of JSON.
 pub fn document(told: &Told<'_>) -> String {
     let mappings = told.checked.mappings.iter().enumerate();
-    let judged = |at: usize| told.judged.as_ref().and_then(|all| all.get(at));
     let document = Document {
         becalm: env!("CARGO_PKG_VERSION"),
         findings: &told.checked.findings,
-        mappings: mappings.map(|(at, it)| mapped(it, judged(at))).collect(),
+        mappings: mappings
+            .map(|(at, it)| mapped(it, told.judged(at)))
+            .collect(),
         layers: told.layers.as_ref().map(|layers| Layers {
             name: &layers.name,
             attempts: layers.attempts,
@@ -99,10 +75,7 @@ fn mapped<'a>(mapping: &'a Mapping, judged: Option<&'a Judged>) -> Mapped<'a> {
     Mapped {
         system: mapping.system,
         version: mapping.version,
-        evidence: match mapping.evidence {
-            Evidence::Run => "run",
-            Evidence::Read => "read",
-        },
+        evidence: mapping.evidence,
         file: &mapping.file,
         line: mapping.span.line,
         name: &mapping.name,
@@ -110,31 +83,8 @@ fn mapped<'a>(mapping: &'a Mapping, judged: Option<&'a Judged>) -> Mapped<'a> {
         sentence: mapping.policy.to_string(),
         amplification: Some(most_attempts(&mapping.policy)).filter(|it| it.is_finite()),
         policy: &mapping.policy,
-        origins: origins.map(|(key, origin)| (*key, from(origin))).collect(),
-        not_expressible: mapping.lost.iter().map(lost).collect(),
-        verdict: judged.map(|it| Judgement {
-            verdict: it.verdict.map(Verdict::as_str),
-            evidence: &it.evidence,
-            hidden_capacity: it.hidden_capacity,
-        }),
-    }
-}
-
-fn from(origin: &Origin) -> From<'_> {
-    let (from, line, how) = match origin {
-        Origin::Line(span) => ("line", Some(span.line), None),
-        Origin::Derived(span, how) => ("line", Some(span.line), Some(&**how)),
-        Origin::Unknown(span, text) => ("unknown", Some(span.line), Some(&**text)),
-        Origin::NotExpressible(why) => ("not_expressible", None, Some(&**why)),
-        _ => ("default", None, None),
-    };
-    From { from, line, how }
-}
-
-fn lost(lost: &NotExpressible) -> Lost<'_> {
-    Lost {
-        what: &lost.what,
-        why: &lost.why,
-        line: lost.span.map(|it| it.line),
+        origins: origins.map(|(key, origin)| (*key, origin)).collect(),
+        not_expressible: &mapping.lost,
+        verdict: judged,
     }
 }

@@ -6,6 +6,7 @@ mod page;
 mod policies;
 mod service;
 mod text;
+mod told;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ use crate::stream::Stream;
 use crate::usage;
 use input::Input;
 use policies::Policies;
-use service::Judged;
+use told::Told;
 
 /// Check what configuration files of other systems say about retrying
 ///
@@ -135,15 +136,6 @@ fn finding_code(text: &str) -> Result<String, String> {
         |meant| format!("did you mean `{meant}`?"),
     );
     Err(format!("no finding has this code; {remedy}"))
-}
-
-/// What there is to tell.
-struct Told<'a> {
-    inputs: &'a [Input],
-    checked: Checked,
-    layers: Option<Layers>,
-    /// Of each mapping, with `--service`.
-    judged: Option<Vec<Judged>>,
 }
 
 /// `becalm check`

@@ -5,8 +5,8 @@ use becalm_check::{Finding, Severity};
 use becalm_report::{Cell, Colour, Page, Table};
 use becalm_sim::study::Verdict;
 
-use super::Told;
 use super::text::{amplification, colour, judgement, verdict_colour};
+use super::told::Told;
 use crate::again;
 
 /// What was found, as a self-contained page.
@@ -31,7 +31,7 @@ pub fn page(told: &Told<'_>, arguments: impl Iterator<Item = String>) -> Page {
             .heading(&printable(&title))
             .paragraph(&printable(&mapping.policy.to_string()))
             .paragraph(&amplification(&mapping.policy));
-        let page = match told.judged.as_ref().and_then(|all| all.get(at)) {
+        let page = match told.judged(at) {
             Some(judged) => {
                 let verdict = judged.verdict.map_or("no verdict", Verdict::as_str);
                 page.badges([(verdict_colour(judged.verdict), verdict, "simulated")])
@@ -78,7 +78,7 @@ fn table(findings: &[Finding]) -> Table {
 }
 
 fn finding(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
-    let input = told.inputs.iter().find(|it| it.name() == finding.file);
+    let input = told.input(&finding.file);
     let shown = input.and_then(|it| it.snippet(finding.span));
     let head = format!(
         "{}:{}: {}: {}",

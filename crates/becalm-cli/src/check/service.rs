@@ -7,16 +7,23 @@ use becalm_sim::catalogue::Candidate;
 use becalm_sim::scenario::file;
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::verdict::{self, Brief, hidden_capacity};
+use serde::{Serialize, Serializer};
 
 /// The verdict on one mapping.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judged {
     /// `None` where nothing bounds the service.
+    #[serde(serialize_with = "name")]
     pub verdict: Option<Verdict>,
     /// On which figures it stands, in a sentence.
     pub evidence: String,
     /// First tries per second up to which the service comes back by itself.
     pub hidden_capacity: Option<f64>,
+}
+
+#[expect(clippy::ref_option, reason = "as serde calls it")]
+fn name<S: Serializer>(verdict: &Option<Verdict>, serializer: S) -> Result<S::Ok, S::Error> {
+    verdict.map(Verdict::as_str).serialize(serializer)
 }
 
 /// Simulates each policy as that of all clients of a scenario.

@@ -11,9 +11,9 @@ use becalm_report::terminal::Painter;
 use becalm_sim::study::Verdict;
 use becalm_sim::verdict::most_attempts;
 
-use super::Told;
 use super::input::Input;
 use super::service::Judged;
+use super::told::Told;
 use crate::stream::Stream;
 use crate::wording::{filled, indented};
 
@@ -22,11 +22,11 @@ pub fn text(told: &Told<'_>, stream: Stream) -> String {
     let painter = stream.painter();
     let mut text = String::new();
     for finding in &told.checked.findings {
-        let input = told.inputs.iter().find(|it| it.name() == finding.file);
+        let input = told.input(&finding.file);
         one(&mut text, finding, input, painter);
     }
     for (at, mapping) in told.checked.mappings.iter().enumerate() {
-        let judged = told.judged.as_ref().and_then(|all| all.get(at));
+        let judged = told.judged(at);
         told_mapping(&mut text, mapping, judged, painter);
     }
     if let Some(layers) = &told.layers {

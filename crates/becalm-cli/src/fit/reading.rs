@@ -5,7 +5,7 @@ use std::io::{self, Read as Input};
 use std::path::Path;
 
 use becalm_fit::log::{Format, Log, Reader, Said, Tally};
-use becalm_fit::{Fit, Fitted, Options, Request};
+use becalm_fit::{Fits, Fitted, Options};
 
 use super::args::Args;
 use crate::storm::progress::Progress;
@@ -23,8 +23,6 @@ pub struct Read {
     pub scenario: String,
 }
 
-/// Upstreams that are fitted apart: each takes some megabytes.
-pub const MOST_POOLS: usize = 32;
 /// Requests between two looks at the progress.
 const STRIDE: u64 = 65_536;
 
@@ -45,7 +43,10 @@ impl Read {
         let mut log = Log::new(readers);
         let number = |pool: &String| pool.parse().unwrap_or_else(|_| log.upstream(pool));
         let pool = args.pool.as_ref().map(number);
-        let mut fits = Fits::new(args, pool);
+        let mut options = Options::default();
+        options.sampled = args.sampled;
+        options.is_one_pool = args.one_pool;
+        let mut fits = Fits::new(options, pool, args.split);
         let progress = Progress::new("reading, MB");
         let mut until_told = STRIDE;
         while let Some(request) = log.read().map_err(|it| it.to_string())? {
@@ -59,7 +60,7 @@ impl Read {
         }
         drop(progress);
         let tallies: Vec<_> = log.tallies().cloned().collect();
-        if fits.requests == 0 {
+        if fits.requests() == 0 {
             return Err(match &args.pool {
                 Some(pool) => format!(
                     "no request of the upstream {pool} is in the log; --split shows those that are"
@@ -68,18 +69,15 @@ impl Read {
             });
         }
         for tally in &tallies {
-            fits.unread(tally);
+            fits.unread(tally.unread, tally.requests);
         }
-        let whole = fits.whole.finish();
-        let pools = fits
-            .pools
-            .into_iter()
-            .map(|(upstream, fit)| (upstream, fit.finish()));
+        let beyond = fits.beyond();
+        let (whole, pools) = fits.finish();
         Ok(Self {
             scenario: whole.scenario(&args.name),
-            beyond: fits.beyond,
+            beyond,
             whole,
-            pools: pools.collect(),
+            pools,
             tallies,
         })
     }
@@ -88,75 +86,6 @@ impl Read {
     pub fn fits(&self) -> impl Iterator<Item = &Fitted> {
         let whole = self.pools.is_empty().then_some(&self.whole);
         whole.into_iter().chain(self.pools.iter().map(|(_, it)| it))
-    }
-}
-
-/// The fits that requests are taken into.
-struct Fits {
-    whole: Fit,
-    pools: Vec<(u32, Fit)>,
-    options: Options,
-    only: Option<u32>,
-    is_split: bool,
-    requests: u64,
-    beyond: u64,
-}
-
-impl Fits {
-    fn new(args: &Args, only: Option<u32>) -> Self {
-        let mut options = Options::default();
-        options.sampled = args.sampled;
-        options.is_one_pool = args.one_pool || only.is_some();
-        Self {
-            whole: Fit::new(options),
-            pools: Vec::new(),
-            options,
-            only,
-            is_split: args.split,
-            requests: 0,
-            beyond: 0,
-        }
-    }
-
-    fn push(&mut self, request: Request) {
-        let upstream = request.upstream;
-        if self.only.is_some_and(|only| only != upstream) {
-            return;
-        }
-        self.requests += 1;
-        self.whole.push(request);
-        if self.is_split && upstream != 0 {
-            self.push_apart(upstream, request);
-        }
-    }
-
-    /// Nobody knows of which pool a line is that cannot be read: each has its share of them.
-    fn unread(&mut self, tally: &Tally) {
-        let pools = self.pools.iter_mut().map(|(_, fit)| fit);
-        for fit in std::iter::once(&mut self.whole).chain(pools) {
-            fit.unread(tally.unread, tally.requests);
-        }
-    }
-
-    fn push_apart(&mut self, upstream: u32, request: Request) {
-        let known = self
-            .pools
-            .iter()
-            .position(|(number, _)| *number == upstream);
-        let at = match known {
-            Some(at) => at,
-            None if self.pools.len() == MOST_POOLS => {
-                self.beyond += 1;
-                return;
-            }
-            None => {
-                let mut options = self.options;
-                options.is_one_pool = true;
-                self.pools.push((upstream, Fit::new(options)));
-                self.pools.len() - 1
-            }
-        };
-        self.pools[at].1.push(request);
     }
 }
 

@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use becalm_fit::Fitted;
 use becalm_fit::log::Tally;
+use becalm_fit::{Fits, Fitted};
 use becalm_report::format::{plain, seconds};
 use becalm_report::terminal::wrap;
 use becalm_report::{Cell, Table};
 
 use super::args::Args;
 use super::picture;
-use super::reading::{MOST_POOLS, Read};
+use super::reading::Read;
 use super::values::{conclusion, values};
 use crate::again::quoted;
 use crate::stream::Stream;
@@ -41,8 +41,9 @@ pub fn text(read: &Read, args: &Args, written: &[PathBuf], stream: Stream) -> St
         if read.beyond > 0 {
             let _ = write!(
                 next,
-                " {} requests are of other upstreams than these {MOST_POOLS}, the first in the log.",
-                plain_count(read.beyond)
+                " {} requests are of other upstreams than these {}, the first in the log.",
+                plain_count(read.beyond),
+                Fits::MOST
             );
         }
         lines(&mut text, columns, "", &next);

@@ -5,19 +5,24 @@ use std::time::Duration;
 use becalm::support::Human;
 use becalm_fit::{Fitted, How, Knee, Known};
 use becalm_report::format::{plain, seconds};
+use serde::Serialize;
 
 /// A value of a fit, as people and programs read it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Value {
     pub id: &'static str,
     pub title: &'static str,
     pub unit: &'static str,
     /// For people.
+    #[serde(skip)]
     pub text: String,
     /// For programs; what has no number has none.
+    #[serde(rename = "value")]
     pub number: Option<f64>,
+    /// The ends of the 95 % confidence interval.
     pub low: Option<f64>,
     pub high: Option<f64>,
+    #[serde(skip)]
     pub interval: Option<String>,
     pub how: &'static str,
     pub because: String,
@@ -33,65 +38,49 @@ pub fn values(fitted: &Fitted) -> Vec<Value> {
     let share = |it: &f64| format!("{} %", plain(it * 100.0));
     let mut values = vec![
         value(
-            "workers",
-            "workers",
-            "",
+            ("workers", "workers", ""),
             &fitted.workers,
             |it| Some(f64::from(*it)),
             &u32::to_string,
         ),
         value(
-            "capacity",
-            "capacity",
-            "1/s",
+            ("capacity", "capacity", "1/s"),
             &fitted.capacity,
             |it| Some(*it),
             &|it| format!("{}/s", plain(*it)),
         ),
         value(
-            "time_s",
-            "mean service time",
-            "s",
+            ("time_s", "mean service time", "s"),
             &fitted.time,
             |it| Some(*it),
             &|it| seconds(*it),
         ),
         value(
-            "queue",
-            "queue",
-            "",
+            ("queue", "queue", ""),
             &fitted.queue,
             |it| it.map(f64::from),
             &queue,
         ),
         value(
-            "timeout_s",
-            "clients give up after",
-            "s",
+            ("timeout_s", "clients give up after", "s"),
             &fitted.timeout,
             |it| Some(it.as_secs_f64()),
             &span,
         ),
         value(
-            "failures",
-            "failures of its own",
-            "",
+            ("failures", "failures of its own", ""),
             &fitted.failures,
             |it| Some(*it),
             &share,
         ),
         value(
-            "first_tries",
-            "first tries",
-            "1/s",
+            ("first_tries", "first tries", "1/s"),
             &fitted.arrivals,
             |it| Some(it.rate),
             &|it| format!("{}/s", plain(it.rate)),
         ),
         value(
-            "attempts",
-            "attempts of a call",
-            "",
+            ("attempts", "attempts of a call", ""),
             &fitted.retries,
             |it| Some(f64::from(it.attempts)),
             &|it| it.attempts.to_string(),
@@ -117,9 +106,7 @@ pub fn values(fitted: &Fitted) -> Vec<Value> {
 }
 
 fn value<T>(
-    id: &'static str,
-    title: &'static str,
-    unit: &'static str,
+    (id, title, unit): (&'static str, &'static str, &'static str),
     known: &Known<T>,
     number: impl Fn(&T) -> Option<f64>,
     text: &dyn Fn(&T) -> String,
@@ -159,14 +146,5 @@ pub fn conclusion(fitted: &Fitted) -> String {
             "The service can serve at least {capacity}/s: the log never filled it, so that nobody knows how much more."
         ),
         _ => "The log does not show how much the service can do; it says why.".into(),
-    }
-}
-
-/// The word for whether the log shows how much the service can do.
-pub fn knee(knee: Knee) -> &'static str {
-    match knee {
-        Knee::Seen => "seen",
-        Knee::Open => "open",
-        _ => "refused",
     }
 }
