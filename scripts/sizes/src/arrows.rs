@@ -294,6 +294,29 @@ pub mod tests {
     }
 
     #[test]
+    fn a_module_has_a_file_for_each_platform() {
+        let files = [
+            ("lib.rs", "mod a; mod b;"),
+            (
+                "a.rs",
+                r#"#[cfg_attr(unix, path = "a/unix.rs")] #[cfg_attr(not(unix), path = "a/elsewhere.rs")] mod system;
+                   fn f() { system::f() }"#,
+            ),
+            ("a/unix.rs", "use crate::b::B; pub fn f() {}"),
+            ("a/elsewhere.rs", "pub fn f() {}"),
+            ("b.rs", "pub struct B;"),
+        ];
+        assert_eq!(
+            drawn(&files),
+            [
+                "a.rs -> a/unix.rs: f",
+                "a.rs -> a/elsewhere.rs: f",
+                "a/unix.rs -> b.rs: B",
+            ]
+        );
+    }
+
+    #[test]
     fn other_crates_tests_and_the_binary_beside_a_library_are_no_arrows() {
         let files = [
             ("lib.rs", "pub mod a; mod b; #[cfg(test)] mod tests;"),

@@ -8,7 +8,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use syn::{Attribute, Item, ItemUse, UseTree, Visibility};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, ExprLit, Item, ItemUse, Lit, Meta, UseTree, Visibility};
 
 /// The sources of a crate.
 pub struct Sources {
@@ -195,15 +196,10 @@ impl Reader<'_> {
 
     fn item(&mut self, module: ModuleId, item: &Item, folder: &Path) -> io::Result<()> {
         if let Item::Mod(inner) = item {
-            let child = self.module(module, inner, folder)?;
-            let what = What::Module(child);
-            self.name(
-                module,
-                inner.ident.to_string(),
-                &inner.vis,
-                &inner.attrs,
-                what,
-            );
+            for child in self.modules(module, inner, folder)? {
+                let (name, what) = (inner.ident.to_string(), What::Module(child));
+                self.name(module, name, &inner.vis, &inner.attrs, what);
+            }
         } else if let Item::Use(import) = item {
             for (name, path) in paths_of_use(import) {
                 if let Some(name) = name {
@@ -236,13 +232,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads a module of its own file, or in braces.
-    fn module(
+    /// Reads a module of its own file, or in braces; of several files where each platform has another.
+    fn modules(
         &mut self,
         parent: ModuleId,
         item: &syn::ItemMod,
         folder: &Path,
-    ) -> io::Result<ModuleId> {
+    ) -> io::Result<Vec<ModuleId>> {
         let name = item.ident.to_string();
         let inside = folder.join(&name);
         if let Some((_, items)) = &item.content {
@@ -250,11 +246,25 @@ impl Reader<'_> {
             let file = self.sources.modules[parent].file;
             self.sources.modules.push(Module::new(Some(parent), file));
             self.items(module, items, &inside)?;
-            return Ok(module);
+            return Ok(vec![module]);
+        }
+        let around = self.sources.files[self.sources.modules[parent].file]
+            .path
+            .with_file_name("");
+        let mut elsewhere = Vec::new();
+        for path in item.attrs.iter().filter_map(named_path) {
+            let path = around.join(path);
+            if let Some(text) = (self.text)(&path) {
+                let inside = path.with_file_name("");
+                elsewhere.push(self.file(path, text, Some(parent), &inside)?);
+            }
+        }
+        if !elsewhere.is_empty() {
+            return Ok(elsewhere);
         }
         for path in [folder.join(format!("{name}.rs")), inside.join("mod.rs")] {
             if let Some(text) = (self.text)(&path) {
-                return self.file(path, text, Some(parent), &inside);
+                return Ok(vec![self.file(path, text, Some(parent), &inside)?]);
             }
         }
         let place = inside.display();
@@ -351,6 +361,25 @@ fn seen(visibility: &Visibility, attributes: &[Attribute]) -> (bool, bool) {
         matches!(visibility, Visibility::Public(_)),
         is_hidden(attributes),
     )
+}
+
+/// The file that `#[path = ".."]` names, or `#[cfg_attr(.., path = "..")]`.
+fn named_path(attribute: &Attribute) -> Option<String> {
+    let named = |meta: &Meta| match meta {
+        Meta::NameValue(value) if value.path.is_ident("path") => match &value.value {
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(path),
+                ..
+            }) => Some(path.value()),
+            _ => None,
+        },
+        _ => None,
+    };
+    if attribute.path().is_ident("cfg_attr") {
+        let metas = attribute.parse_args_with(Punctuated::<Meta, syn::Token![,]>::parse_terminated);
+        return metas.ok()?.iter().skip(1).find_map(named);
+    }
+    named(&attribute.meta)
 }
 
 fn is_hidden(attributes: &[Attribute]) -> bool {
