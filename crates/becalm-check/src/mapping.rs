@@ -78,7 +78,6 @@ impl Serialize for Origin {
 
 /// An origin, for programs.
 #[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "stable names")]
 struct Record<'a> {
     from: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -43,8 +43,8 @@ impl<'s> Profile<'s> {
 pub fn profiles<'s>(reading: &mut Reading<'_>, sections: &'s [Section]) -> Vec<Profile<'s>> {
     let is_credentials = reading.document.file.ends_with("credentials");
     let mut profiles: Vec<Profile<'s>> = Vec::new();
-    let shared = sections.iter().filter(|it| it.name == SHARED);
-    if let Some(entry) = shared.filter_map(said).next() {
+    let mut shared = sections.iter().filter(|it| it.name == SHARED);
+    if let Some(entry) = shared.find_map(said) {
         let sentence = format!(
             "`{}` in `[{SHARED}]` is of each profile that does not say it itself, as Python's configparser has it: what the profiles say is not known here",
             entry.name
