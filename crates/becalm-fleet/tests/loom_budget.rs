@@ -15,10 +15,6 @@ use loom::thread;
 
 const FAILURE: Failure = Failure::transient();
 
-fn parsed(config: &str) -> Budget {
-    config.parse().expect("a valid budget")
-}
-
 fn at(millis: u64) -> Instant {
     Instant::ZERO.after(Duration::from_millis(millis))
 }
@@ -27,7 +23,7 @@ fn at(millis: u64) -> Instant {
 #[test]
 fn what_is_leased_spent_and_given_back_adds_up() {
     loom::model(|| {
-        let fleet = Fleet::new(parsed("ratio:0.1,burst:10"));
+        let fleet = Fleet::new(Budget::ratio(0.1));
         let budget = Arc::new(FleetBudget::new(fleet).expect("a valid fleet"));
         let mut exchanges = budget.exchanges(SplitMix64::new(1), Instant::ZERO);
         let Step::Send(first) = exchanges.poll(&budget, at(1000)) else {
@@ -52,7 +48,7 @@ fn what_is_leased_spent_and_given_back_adds_up() {
 #[test]
 fn a_lease_that_ends_and_comes_back_mints_nothing() {
     loom::model(|| {
-        let fleet = Fleet::new(parsed("ratio:0.1,burst:10"));
+        let fleet = Fleet::new(Budget::ratio(0.1));
         let budget = Arc::new(FleetBudget::new(fleet).expect("a valid fleet"));
         let mut exchanges = budget.exchanges(SplitMix64::new(1), Instant::ZERO);
         let other = Arc::clone(&budget);

@@ -5,7 +5,7 @@
 //! A retry is a decision about shared load. This crate takes that decision without IO ([`call::Call`]: no clock, no sleep, no
 //! global randomness inside) and drives it in an async and a blocking engine ([`Retrier`]).
 //!
-//! - [`policy`] is what is decided in advance, as data; [`preset`]s and [`lint`]s judge it.
+//! - [`policy`] is what is decided in advance, as data; `preset` has those of others, `lint` judges them.
 //! - [`run`] is time and IO: the [`Retrier`], and the [`Engine`](run::Engine) under every driver.
 //! - [`call`] is one call without IO; [`shared`] is what all calls to one dependency have in common.
 //! - Every other word of the field is a module: [`budget`], [`breaker`], [`hedge`], [`hint`], [`scope`] ..
@@ -27,6 +27,7 @@ mod decide;
 mod delay;
 pub mod duration;
 mod gauges;
+#[cfg(feature = "text")]
 mod grammar;
 mod guard;
 pub mod hedge;
@@ -38,6 +39,7 @@ pub mod interval;
 pub mod jitter;
 #[cfg(feature = "std")]
 pub mod keyed;
+#[cfg(feature = "lints")]
 pub mod lint;
 mod lone;
 mod names;
@@ -45,6 +47,7 @@ pub mod observe;
 pub mod policy;
 #[cfg(feature = "serde")]
 mod policy_file;
+#[cfg(feature = "presets")]
 pub mod preset;
 pub mod rate;
 mod reasons;
@@ -53,6 +56,7 @@ pub mod retry_on;
 pub mod rng;
 #[cfg(feature = "std")]
 pub mod run;
+#[cfg(feature = "schedules")]
 pub mod schedule;
 pub mod scope;
 mod setters;

@@ -17,10 +17,14 @@ use alloc::vec::Vec;
 /// assert_eq!(nearest("cubic", ["fixed", "exponential"]), None);
 /// ```
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_of(word, &mut known.into_iter())
+}
+
+/// Compiled once for all sets of words.
+fn nearest_of<'a>(word: &str, known: &mut dyn Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = letters(word);
     let limit = (word.len() / 3).max(1);
     known
-        .into_iter()
         .filter_map(|candidate| {
             let other = letters(candidate);
             let distance = if word.len() > 2 && other.starts_with(&word) {
@@ -44,6 +48,7 @@ pub(crate) fn remedy<'a>(
 }
 
 /// The words apart by commas, and the last by `last`.
+#[cfg(feature = "text")]
 pub(crate) fn list<'a>(start: &str, words: impl Iterator<Item = &'a str>, last: &str) -> String {
     match words.collect::<Vec<_>>()[..] {
         [] => format!("{start}none"),

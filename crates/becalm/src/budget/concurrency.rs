@@ -2,9 +2,8 @@
 
 use super::account::{Account, Fill, Level};
 use super::config::Concurrency;
-use super::kind::{Budget, Kind, part};
+use super::kind::Budget;
 use crate::classify::Failure;
-use crate::grammar::Kind as Text;
 use crate::sync::{AtomicU64, MILLION, Ordering, change, millionths};
 use crate::time::Instant;
 
@@ -14,15 +13,6 @@ impl Budget {
         Self::Concurrency(Concurrency { share, floor })
     }
 }
-
-/// How it is written.
-pub(super) const TEXT: Text<Budget> = Text {
-    name: Kind::Concurrency.as_str(),
-    example: "concurrency:0.2",
-    start: || Budget::Concurrency(Concurrency::default()),
-    first: Some(part!(Concurrency, Number, share)),
-    parameters: &[&[("floor", part!(Concurrency, Whole, floor))]],
-};
 
 /// Slots for retries, each held from the start of its wait until it ends, and the calls in progress.
 ///

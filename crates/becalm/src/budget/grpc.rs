@@ -3,9 +3,8 @@
 use super::account::{Account, Fill, Level};
 use super::balance::{Balance, fill, part};
 use super::config::Grpc;
-use super::kind::{Budget, Kind, part};
+use super::kind::Budget;
 use crate::classify::{Class, Failure};
-use crate::grammar::Kind as Text;
 use crate::hint::Hint;
 use crate::sync::{AtomicU32, Ordering};
 use crate::time::Instant;
@@ -19,15 +18,6 @@ impl Budget {
         })
     }
 }
-
-/// How it is written.
-pub(super) const TEXT: Text<Budget> = Text {
-    name: Kind::Grpc.as_str(),
-    example: "grpc:10",
-    start: || Budget::Grpc(Grpc::default()),
-    first: Some(part!(Grpc, Whole, max_tokens)),
-    parameters: &[&[("ratio", part!(Grpc, Number, token_ratio))]],
-};
 
 /// A token, in the unit of the word: A6 knows three decimals.
 const TOKEN: u32 = 1000;

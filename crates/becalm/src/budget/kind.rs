@@ -158,15 +158,6 @@ const TIMES: u8 = 8;
 /// A retry takes nothing from it.
 const IS_FREE: u8 = 16;
 
-/// The slot of a field of a kind.
-macro_rules! part {
-    ($kind:ident, $slot:ident, $field:ident $(, unless $default:expr)?) => {
-        $crate::grammar::of!($slot, |it| *it, Budget::$kind(kind) => kind.$field $(, unless $default)?)
-    };
-}
-
-pub(super) use part;
-
 /// The kinds that a budget has, one by one.
 impl Budget {
     /// Joins two budgets, which both must agree to a retry.

@@ -5,8 +5,7 @@
 //! tries.
 
 use super::config::PerMinute;
-use super::kind::{Budget, Kind, part};
-use crate::grammar::Kind as Text;
+use super::kind::Budget;
 
 /// A minute, and the current slice. The model checker has a minute of two seconds: the same code.
 pub(super) const LIVE: usize = if cfg!(becalm_loom) { 3 } else { 61 };
@@ -17,12 +16,3 @@ impl Budget {
         Self::PerMinute(PerMinute { retries })
     }
 }
-
-/// How it is written.
-pub(super) const TEXT: Text<Budget> = Text {
-    name: Kind::PerMinute.as_str(),
-    example: "per-minute:60",
-    start: || Budget::PerMinute(PerMinute::default()),
-    first: Some(part!(PerMinute, Whole, retries)),
-    parameters: &[],
-};

@@ -11,9 +11,8 @@
 use super::Withdrawal;
 use super::account::{Account, Fill, Level};
 use super::config::Ratio;
-use super::kind::{Budget, Kind, part};
+use super::kind::{Budget, Kind};
 use crate::classify::Failure;
-use crate::grammar::Kind as Text;
 use crate::sync::{AtomicI64, Ordering, change, millionths};
 use crate::time::Instant;
 
@@ -75,33 +74,6 @@ impl Budget {
         }
     }
 }
-
-/// How it is written.
-pub(super) const TEXT: Text<Budget> = Text {
-    name: Kind::Ratio.as_str(),
-    example: "ratio:0.1",
-    start: || Budget::Ratio(Ratio::default()),
-    first: Some(part!(Ratio, Number, ratio)),
-    parameters: &[&[
-        ("burst", part!(Ratio, Number, burst)),
-        ("floor", part!(Ratio, Rate, floor_per_second)),
-    ]],
-};
-
-/// How that of first tries is written.
-pub(super) const FIRST_TRIES: Text<Budget> = Text {
-    name: Kind::FirstTries.as_str(),
-    example: "first-tries:0.1",
-    start: || Budget::FirstTries(Ratio::OF_FIRST_TRIES),
-    first: Some(part!(FirstTries, Number, ratio)),
-    parameters: &[&[
-        ("burst", part!(FirstTries, Number, burst)),
-        (
-            "floor",
-            part!(FirstTries, Rate, floor_per_second, unless 0.0),
-        ),
-    ]],
-};
 
 /// A token, in the unit of the word.
 const TOKEN: i64 = 1_000_000;

@@ -3,9 +3,8 @@
 use super::account::{Account, Fill, Level};
 use super::balance::{Balance, fill, part};
 use super::config::Tokens;
-use super::kind::{Budget, Kind, part};
+use super::kind::Budget;
 use crate::classify::{Class, Failure};
-use crate::grammar::{Kind as Text, Slot};
 use crate::sync::{AtomicU32, Ordering};
 use crate::time::Instant;
 
@@ -28,41 +27,6 @@ impl Budget {
     /// The quota of the AWS common runtime: 500 tokens, 10 a retry, 5 a throttled one.
     pub const fn aws_crt() -> Self {
         Self::Tokens(Tokens::AWS_CRT)
-    }
-}
-
-/// What a success after retries gets back.
-const LAST: &str = "last";
-const NOTHING: &str = "none";
-
-/// How it is written.
-pub(super) const TEXT: Text<Budget> = Text {
-    name: Kind::Tokens.as_str(),
-    example: "tokens:500",
-    start: || Budget::Tokens(Tokens::default()),
-    first: Some(part!(Tokens, Whole, capacity)),
-    parameters: &[&[
-        ("cost", part!(Tokens, Whole, cost)),
-        ("throttled", part!(Tokens, Whole, throttled_cost)),
-        ("refund", REFUND),
-        ("clean", part!(Tokens, Whole, clean_success)),
-    ]],
-};
-
-const REFUND: Slot<Budget> = Slot::Word(
-    &[
-        (LAST, |it| set_refund(it, true)),
-        (NOTHING, |it| set_refund(it, false)),
-    ],
-    |it| match it {
-        Budget::Tokens(tokens) if tokens.refund_last => Some(LAST),
-        _ => Some(NOTHING),
-    },
-);
-
-fn set_refund(budget: &mut Budget, last: bool) {
-    if let Budget::Tokens(tokens) = budget {
-        tokens.refund_last = last;
     }
 }
 

@@ -8,10 +8,9 @@ use core::time::Duration;
 use super::account::{Account, Fill, Level};
 use super::balance;
 use super::config::Window;
-use super::kind::{Budget, Kind, part};
+use super::kind::Budget;
 use super::slices::{Slice, Slices};
 use crate::classify::Failure;
-use crate::grammar::Kind as Text;
 use crate::sync::{AtomicU64, MILLION, Ordering, fence, millionths};
 use crate::time::Instant;
 
@@ -26,18 +25,6 @@ impl Budget {
         })
     }
 }
-
-/// How it is written.
-pub(super) const TEXT: Text<Budget> = Text {
-    name: Kind::Window.as_str(),
-    example: "window:0.2",
-    start: || Budget::Window(Window::default()),
-    first: Some(part!(Window, Number, share)),
-    parameters: &[&[
-        ("ttl", part!(Window, Duration, ttl)),
-        ("floor", part!(Window, Number, floor_per_second)),
-    ]],
-};
 
 /// A retry, in the unit of share and reserve.
 const RETRY: u64 = MILLION;

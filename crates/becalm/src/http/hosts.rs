@@ -41,7 +41,7 @@ fn host(authority: &str) -> Cow<'_, str> {
 impl<C> fmt::Debug for Retriers<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::One(retrier) => write!(f, "One({retrier})"),
+            Self::One(retrier) => write!(f, "One({retrier:?})"),
             Self::PerHost(hosts) => write!(f, "PerHost({})", hosts.len()),
         }
     }

@@ -1,10 +1,13 @@
 //! What is decided in advance about retrying? Plain data.
 
 mod invalid;
+#[cfg(feature = "text")]
 mod sentence;
+#[cfg(feature = "text")]
 pub(crate) mod text;
 
 pub use invalid::InvalidPolicy;
+#[cfg(feature = "text")]
 pub use text::{Fault, Unreadable};
 
 use alloc::sync::Arc;
@@ -23,7 +26,6 @@ use crate::retry_on::{Methods, RetryOn};
 use crate::scope::Nested;
 use crate::setters::setters;
 use crate::throttle::Throttle;
-use text::Written;
 
 /// The settings of a retrier: plain data, cheap to copy, safe as it stands.
 ///
@@ -276,11 +278,22 @@ impl Policy {
     }
 
     fn validate_protection(&self) -> Result<(), InvalidPolicy> {
-        self.budget.check()?;
-        self.throttle.as_ref().map_or(Ok(()), Written::check)?;
-        self.rate.as_ref().map_or(Ok(()), Written::check)?;
-        self.hedge.as_ref().map_or(Ok(()), Written::check)?;
-        self.bulkhead.as_ref().map_or(Ok(()), Written::check)?;
-        self.breaker.as_ref().map_or(Ok(()), Written::check)
+        self.budget.validate().map_err(InvalidPolicy::Budget)?;
+        if let Some(throttle) = &self.throttle {
+            throttle.validate().map_err(InvalidPolicy::Throttle)?;
+        }
+        if let Some(rate) = &self.rate {
+            rate.validate().map_err(InvalidPolicy::Rate)?;
+        }
+        if let Some(hedge) = &self.hedge {
+            hedge.validate().map_err(InvalidPolicy::Hedge)?;
+        }
+        if let Some(bulkhead) = &self.bulkhead {
+            bulkhead.validate().map_err(InvalidPolicy::Bulkhead)?;
+        }
+        if let Some(breaker) = &self.breaker {
+            breaker.validate().map_err(InvalidPolicy::Breaker)?;
+        }
+        Ok(())
     }
 }

@@ -13,6 +13,5 @@ mod measure;
 
 #[doc(hidden)]
 pub use bucket::Place;
-pub(crate) use cell::CellRate;
 pub use config::{AdaptiveRate, InvalidAdaptiveRate};
 pub use limiter::{RateLimited, RateLimiter};

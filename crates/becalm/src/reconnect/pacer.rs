@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bulkhead::{Bulkhead, Semaphore, Waiter};
-use crate::rate::CellRate;
+use crate::rate::cell::CellRate;
 use crate::time::{Instant, Sleeper, default_sleeper};
 
 /// Delays dials to a rate with a burst, and bounds how many run at once.

@@ -31,6 +31,7 @@ impl Methods {
     }
 
     /// Of these, the first that is not idempotent by RFC 9110 section 9.2.2, RFC 4918 or RFC 10008.
+    #[cfg(feature = "lints")]
     pub(crate) fn not_idempotent(&self) -> Option<&str> {
         match self {
             Self::Any => Some("POST"),

@@ -4,9 +4,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::RangeInclusive;
-use core::str::FromStr;
 
+#[cfg(feature = "text")]
 use crate::policy::{Fault, Unreadable};
 
 /// A set of HTTP statuses from 400 to 599: what is below is no failure.
@@ -41,6 +40,7 @@ impl Statuses {
     }
 
     /// Adds what one entry of a list names: `503`, `5xx`, `502-504`.
+    #[cfg(feature = "text")]
     pub(crate) fn add(self, entry: &str) -> Result<Self, Unreadable> {
         let range = read(entry.trim()).ok_or_else(|| {
             let sentence = format!(
@@ -72,7 +72,8 @@ impl Statuses {
     }
 }
 
-fn read(entry: &str) -> Option<RangeInclusive<u16>> {
+#[cfg(feature = "text")]
+fn read(entry: &str) -> Option<core::ops::RangeInclusive<u16>> {
     let (first, last) = match entry {
         "4xx" => (400, 499),
         "5xx" => (500, 599),
@@ -84,6 +85,7 @@ fn read(entry: &str) -> Option<RangeInclusive<u16>> {
     (first <= last).then_some(first..=last)
 }
 
+#[cfg(feature = "text")]
 fn status(text: &str) -> Option<u16> {
     let is_number = text.trim().bytes().all(|byte| byte.is_ascii_digit());
     let status = text.trim().parse().ok().filter(|_| is_number)?;
@@ -104,7 +106,8 @@ impl fmt::Display for Statuses {
 }
 
 /// Reads statuses, classes and ranges apart by commas, such as `429, 5xx`.
-impl FromStr for Statuses {
+#[cfg(feature = "text")]
+impl core::str::FromStr for Statuses {
     type Err = Unreadable;
 
     fn from_str(text: &str) -> Result<Self, Unreadable> {

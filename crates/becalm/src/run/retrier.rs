@@ -226,6 +226,7 @@ impl<C> AsRef<Shared> for Retrier<C> {
 }
 
 /// Its name, if it has one, and its policy as a sentence.
+#[cfg(feature = "text")]
 impl<C> fmt::Display for Retrier<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.name().is_empty() {

@@ -6,6 +6,7 @@
 
 mod breaker;
 mod budget;
+mod budget_kinds;
 mod bulkhead;
 mod hedge;
 mod rate;
