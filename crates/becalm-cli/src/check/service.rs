@@ -21,7 +21,11 @@ pub struct Judged {
     pub hidden_capacity: Option<f64>,
 }
 
-#[expect(clippy::ref_option, reason = "as serde calls it")]
+#[expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "as serde calls it"
+)]
 fn name<S: Serializer>(verdict: &Option<Verdict>, serializer: S) -> Result<S::Ok, S::Error> {
     verdict.map(Verdict::as_str).serialize(serializer)
 }
