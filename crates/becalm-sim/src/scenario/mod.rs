@@ -1,6 +1,6 @@
 //! What is simulated? Clients, services, and what goes wrong: plain data.
 //!
-//! Configuration only; [`world`](crate::world) is the mechanism. Times are [`Duration`]s from the
+//! Configuration only; [`world`](crate::world) is the mechanism. Times are [`Duration`](std::time::Duration)s from the
 //! start of a run, rates are per second, shares are from 0 to 1.
 
 pub mod file;
