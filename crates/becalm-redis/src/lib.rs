@@ -25,6 +25,7 @@ mod tls;
 
 pub use becalm::reconnect::Reconnect;
 pub use becalm::{self, Policy, Retrier};
+pub use becalm_fleet;
 pub use builder::{Builder, InvalidSettings};
 pub use connection::Connection;
 pub use dedicated::Dedicated;

@@ -3,7 +3,11 @@
 //! A change that needs more raises the bound here.
 
 /// Lines of code of a crate, and of all together.
-pub const LINES: [(&str, usize); 2] = [("becalm", 19_000), ("becalm-cli", 10_500)];
+pub const LINES: [(&str, usize); 3] = [
+    ("becalm", 19_000),
+    ("becalm-cli", 10_500),
+    ("becalm-ws", 7_000),
+];
 /// Lines of code of all crates.
 pub const LINES_OF_ALL: usize = 101_000;
 

@@ -19,9 +19,9 @@ const SCRIPT: &str = include_str!("exchange.lua");
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::sync::Arc;
 ///
-/// use becalm_fleet::budget::{Fleet, FleetBudget};
-/// use becalm::{Budget, Policy};
-/// use becalm_redis::{Connection, FleetBucket};
+/// use becalm_redis::becalm::Budget;
+/// use becalm_redis::becalm_fleet::budget::{Fleet, FleetBudget};
+/// use becalm_redis::{Connection, FleetBucket, Policy};
 ///
 /// let redis = Connection::open("redis://127.0.0.1/")?;
 /// let budget = Arc::new(FleetBudget::new(Fleet::new(Budget::ratio(0.1).burst(1000.0)))?);

@@ -7,8 +7,7 @@
 //! ```no_run
 //! # async fn ship(_: &str) -> std::io::Result<()> { Ok(()) }
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use becalm::Cancel;
-//! use becalm_redis::{Connection, streams::Consumer};
+//! use becalm_redis::{Connection, becalm::Cancel, streams::Consumer};
 //!
 //! let redis = Connection::open("redis://127.0.0.1/")?;
 //! let stop = Cancel::new(); // cancelled on a signal: what runs is finished
@@ -50,6 +49,7 @@ mod doorbell;
 mod message;
 mod store;
 
+pub use becalm_fleet::consumer::{Consume, Settle};
 pub use builder::{Builder, InvalidConsumer};
 pub use consumer::Consumer;
 pub use message::Message;

@@ -72,8 +72,7 @@ impl HandOver {
 /// The sockets that this process was started with: taken once, at its start.
 ///
 /// ```no_run
-/// use becalm_admission::Admission;
-/// use becalm_ws::server::{Inherited, Settings};
+/// use becalm_ws::server::{Admission, Inherited, Settings};
 ///
 /// fn main() -> std::io::Result<()> {
 ///     let inherited = Inherited::sockets(); // before there are other threads

@@ -24,9 +24,8 @@
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use becalm_admission::Admission;
-//! use becalm_ws::server::Settings;
-//! use futures_util::StreamExt;
+//! use becalm_ws::StreamExt;
+//! use becalm_ws::server::{Admission, Settings};
 //!
 //! let server = Settings::new(Admission::per_second(500)).server()?;
 //! let mut listener = server.listen("[::]:8080").await?;
@@ -87,6 +86,7 @@ use tokio::net::{TcpListener, TcpSocket, ToSocketAddrs};
 
 pub use accepted::{Accepted, Peer};
 pub use address::{AddressHeader, InvalidNetwork, Proxies};
+pub use becalm_admission::{self, Admission};
 pub use connection::{Connection, Farewell};
 #[cfg(unix)]
 pub use hand_over::{HandOver, Inherited};

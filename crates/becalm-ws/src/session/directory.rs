@@ -12,7 +12,7 @@ use becalm::time::Instant;
 
 use super::envelope::Hello;
 use super::settings::SessionSettings;
-use super::slot::{Inner, Slot};
+use super::slot::{Due, Inner, Slot};
 use super::{Began, Cold, Counts, Gone, SessionId};
 use crate::wakers::Wakers;
 
@@ -175,12 +175,17 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long what has come waits to be confirmed.
-    pub fn confirm_after(&self) -> Duration {
-        if self.leaves.load(Ordering::Acquire) {
-            return Duration::ZERO;
+    /// When to confirm alone what has come.
+    pub fn due(&self) -> Due {
+        let leaves = self.leaves.load(Ordering::Acquire);
+        Due {
+            window: self.settings.window,
+            after: if leaves {
+                Duration::ZERO
+            } else {
+                self.settings.confirm_after
+            },
         }
-        self.settings.confirm_after
     }
 
     pub fn slot(&self, id: SessionId) -> Option<Arc<Slot>> {

@@ -24,18 +24,16 @@ impl Sessions {
     /// A handle on a session.
     pub fn get(&self, id: SessionId) -> Option<SessionHandle> {
         let slot = self.shared.slot(id)?;
-        Some(self.shared.handle(slot))
-    }
-}
-
-impl Shared {
-    pub fn handle(self: &Arc<Self>, slot: Arc<Slot>) -> SessionHandle {
-        let shared = Arc::clone(self);
-        SessionHandle { shared, slot }
+        Some(SessionHandle::of(&self.shared, slot))
     }
 }
 
 impl SessionHandle {
+    pub(super) fn of(shared: &Arc<Shared>, slot: Arc<Slot>) -> Self {
+        let shared = Arc::clone(shared);
+        Self { shared, slot }
+    }
+
     /// The name of the session.
     pub fn id(&self) -> SessionId {
         self.slot.id

@@ -53,6 +53,13 @@ pub(super) enum Fenced {
     Over(Cold),
 }
 
+/// When to confirm alone what has come: a quarter of the window at once, less after this time.
+#[derive(Clone, Copy)]
+pub(super) struct Due {
+    pub window: usize,
+    pub after: Duration,
+}
+
 /// Whether anything comes through, in each direction.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
@@ -163,25 +170,19 @@ impl Inner {
     }
 
     /// When to confirm alone what has come.
-    pub fn confirms_at(&self, settings: &SessionSettings, after: Duration) -> Option<Instant> {
-        let window = self.peer.window(settings.window);
-        self.ledger.confirms_at(after, window)
+    pub fn confirms_at(&self, due: Due) -> Option<Instant> {
+        let window = self.peer.window(due.window);
+        self.ledger.confirms_at(due.after, window)
     }
 
     /// Whether there is something to write now.
-    pub fn has_word(&self, settings: &SessionSettings, after: Duration, now: Instant) -> bool {
-        let is_due = |at| at <= now;
-        !self.ledger.is_given() || self.confirms_at(settings, after).is_some_and(is_due)
+    pub fn has_word(&self, due: Due, now: Instant) -> bool {
+        !self.ledger.is_given() || self.confirms_at(due).is_some_and(|at| at <= now)
     }
 
     /// The next to write.
-    pub fn next_word(
-        &mut self,
-        settings: &SessionSettings,
-        after: Duration,
-        now: Instant,
-    ) -> Option<Message> {
-        if !self.has_word(settings, after, now) {
+    pub fn next_word(&mut self, due: Due, now: Instant) -> Option<Message> {
+        if !self.has_word(due, now) {
             return None;
         }
         let Some(next) = self.ledger.next() else {

@@ -62,7 +62,7 @@ impl<S> SessionSocket<S> {
         let answer = answer(&attached, shared);
         Self {
             wire,
-            session: shared.handle(attached.slot),
+            session: SessionHandle::of(shared, attached.slot),
             connection: attached.connection,
             began: attached.began,
             waker: Waker::from(Arc::clone(&wakers)),
@@ -153,7 +153,7 @@ where
             (
                 reads,
                 inner.ledger.has_arrived(),
-                inner.confirms_at(&shared.settings, shared.confirm_after()),
+                inner.confirms_at(shared.due()),
                 // What was not read may be a confirmation.
                 inner.hears_by(&shared.settings).filter(|_| reads),
             )
@@ -189,15 +189,9 @@ where
         self.session.slot.of(self.connection)
     }
 
-    fn has_word(&self, now: Instant) -> Result<bool, Fenced> {
-        let shared = &self.session.shared;
-        let inner = self.inner()?;
-        Ok(inner.has_word(&shared.settings, shared.confirm_after(), now))
-    }
-
     /// A wire that takes nothing more, as one that is being closed, may still bring something: it is read to its end.
     fn write(&mut self, now: Instant, context: &mut Context<'_>) -> Result<(), Lost<E>> {
-        while !self.is_mute && self.has_word(now)? {
+        while !self.is_mute && self.inner()?.has_word(self.session.shared.due(), now) {
             match Pin::new(&mut self.wire).poll_ready(context) {
                 Poll::Ready(Ok(())) => (),
                 Poll::Ready(Err(_)) => self.is_mute = true,
@@ -206,11 +200,7 @@ where
             if self.is_mute {
                 break;
             }
-            let next = {
-                let shared = &self.session.shared;
-                let mut inner = self.inner()?;
-                inner.next_word(&shared.settings, shared.confirm_after(), now)
-            };
+            let next = self.inner()?.next_word(self.session.shared.due(), now);
             if let Some(next) = next {
                 self.is_mute = Pin::new(&mut self.wire).start_send(next).is_err();
                 self.is_unflushed = true;
