@@ -4,7 +4,8 @@
 //! has the most urgent class first, in each class the oldest first and the newest last, and lets
 //! any be left.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use core::task::Waker;
 
 use super::Order;
@@ -17,18 +18,14 @@ pub(super) struct Queue {
     order: Order,
     waiting: BTreeMap<Seat, Waker>,
     /// Those who had to go for more urgent ones, and have not heard of it yet.
-    displaced: BTreeSet<Seat>,
+    displaced: Vec<Seat>,
     /// The number of the next seat.
     next: u64,
 }
 
-/// Where a call waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Seat {
-    /// 0 is the most urgent.
-    class: u8,
-    number: u64,
-}
+/// Where a call waits: its class, of which 0 is the most urgent, and its number. The wakers of time have the same key, so that
+/// their map is compiled once.
+pub(super) type Seat = (u64, u64);
 
 /// What is found where a call waited.
 #[derive(Debug)]
@@ -47,7 +44,7 @@ impl Queue {
             bound,
             order,
             waiting: BTreeMap::new(),
-            displaced: BTreeSet::new(),
+            displaced: Vec::new(),
             next: 0,
         }
     }
@@ -73,7 +70,7 @@ impl Queue {
     pub(super) fn enter(&mut self, class: u8, waker: Waker) -> Seat {
         let number = self.next;
         self.next += 1;
-        let seat = Seat { class, number };
+        let seat = (class.into(), number);
         self.waiting.insert(seat, waker);
         seat
     }
@@ -81,11 +78,11 @@ impl Queue {
     /// Has the least urgent go, of those the newest, if it is less urgent than this; returns how to tell it.
     pub(super) fn displace_for(&mut self, class: u8) -> Option<Waker> {
         let least = self.waiting.last_entry()?;
-        if least.key().class <= class {
+        if least.key().0 <= class.into() {
             return None;
         }
         let (seat, waker) = least.remove_entry();
-        self.displaced.insert(seat);
+        self.displaced.push(seat);
         Some(waker)
     }
 
@@ -95,8 +92,7 @@ impl Queue {
         let (oldest, _) = self.waiting.first_key_value()?;
         let next = match self.order {
             Order::Lifo if is_long => {
-                let number = u64::MAX;
-                let of_class = ..=Seat { number, ..*oldest };
+                let of_class = ..=(oldest.0, u64::MAX);
                 *self.waiting.range(of_class).next_back()?.0
             }
             _ => *oldest,
@@ -121,7 +117,9 @@ impl Queue {
     }
 
     fn gone(&mut self, seat: Seat) -> Found {
-        if self.displaced.remove(&seat) {
+        let displaced = self.displaced.iter().position(|other| *other == seat);
+        if let Some(index) = displaced {
+            self.displaced.swap_remove(index);
             Found::Displaced
         } else {
             Found::Granted

@@ -19,7 +19,8 @@ pub(super) struct Alarms {
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    by_time: BTreeMap<(Instant, u64), Waker>,
+    /// By nanoseconds, then by number.
+    by_time: BTreeMap<(u64, u64), Waker>,
 }
 
 impl Alarms {
@@ -36,14 +37,14 @@ impl Alarms {
     pub fn first(&self) -> Option<Instant> {
         let state = self.state();
         let first = state.by_time.first_key_value();
-        first.map(|(&(at, _), _)| at)
+        first.map(|(&(at, _), _)| Instant::from_nanos(at))
     }
 
     /// Wakes those that are due, in order; whether there were any. One that panics, of which the panic
     /// hook has told, takes nothing from the others.
     pub fn wake_due(&self, now: Instant) -> bool {
         let mut state = self.state();
-        let later = state.by_time.split_off(&(now, u64::MAX));
+        let later = state.by_time.split_off(&(now.as_nanos(), u64::MAX));
         let due = std::mem::replace(&mut state.by_time, later);
         drop(state);
         let any_due = !due.is_empty();
@@ -90,7 +91,7 @@ impl<A: Deref<Target = Alarms>> Waiting<A> {
             state.next += 1;
             state.next
         });
-        let old = state.by_time.insert((self.at, id), waker);
+        let old = state.by_time.insert((self.at.as_nanos(), id), waker);
         drop(state);
         drop(old);
     }
@@ -99,7 +100,8 @@ impl<A: Deref<Target = Alarms>> Waiting<A> {
 impl<A: Deref<Target = Alarms>> Drop for Waiting<A> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
-            let left = self.alarms.state().by_time.remove(&(self.at, id));
+            let key = (self.at.as_nanos(), id);
+            let left = self.alarms.state().by_time.remove(&key);
             drop(left);
         }
     }
