@@ -1,9 +1,15 @@
 //! What did a scenario find out? Plain data for terminals, reports and documents.
 //!
 //! A study asks one question of one scenario under one or more policies. Everything that is shown
-//! anywhere (terminal, HTML, SVG, CSV, JSON) is made from this.
+//! anywhere (terminal, HTML, SVG, CSV, JSON) is made from this. Its parts are written to documents
+//! under the names that they have here: names and units are stable, and a value that does not exist
+//! is `null`.
+
+mod document;
 
 use std::time::Duration;
+
+use serde::Serialize;
 
 use crate::world::Ceiling;
 
@@ -35,7 +41,7 @@ pub struct Study {
 }
 
 /// The result for one policy.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Contender {
     /// What it is called: a preset, a jitter, a file.
@@ -56,7 +62,7 @@ pub struct Contender {
 }
 
 /// What a service of several saw under one policy.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ServiceSeen {
     /// The name of the service.
@@ -69,7 +75,7 @@ pub struct ServiceSeen {
 }
 
 /// What came to a service in a phase of the runs, by the median over them.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ServicePhase {
     /// `before`, `during`, `after`, `end` or `whole`: stable.
@@ -82,11 +88,13 @@ pub struct ServicePhase {
     /// The longest queue of all instances together.
     pub queue: f64,
     /// The [places](crate::change::Place) that call it, and the attempts of each for one of its calls.
+    #[serde(serialize_with = "document::attempts")]
     pub attempts: Vec<(String, f64)>,
 }
 
 /// The verdict on a service under a policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Verdict {
     /// It comes back, from this trigger and from worse.
@@ -112,7 +120,7 @@ impl Verdict {
 }
 
 /// One measured value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Figure {
     /// The name in documents, such as `amplification` or `recovery_p99_s`: stable.
@@ -125,6 +133,7 @@ pub struct Figure {
     /// recover.
     pub value: Option<f64>,
     /// The ends of its 95 % confidence interval, where it has one.
+    #[serde(flatten, serialize_with = "document::ends")]
     pub interval: Option<(f64, f64)>,
 }
 
@@ -154,7 +163,7 @@ impl Figure {
 }
 
 /// A picture as data.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Chart {
     /// The name in documents and file names, such as `arrivals`: stable.
@@ -166,12 +175,16 @@ pub struct Chart {
     /// What is along the y axis, with the unit.
     pub y: String,
     /// What is drawn.
+    #[serde(flatten)]
     pub kind: ChartKind,
     /// Stretches of the x axis with a name, such as the trigger.
+    #[serde(serialize_with = "document::bands")]
     pub bands: Vec<(f64, f64, String)>,
     /// Levels of the y axis with a name, such as the capacity.
+    #[serde(serialize_with = "document::levels")]
     pub levels: Vec<(f64, String)>,
     /// Whether the y axis is logarithmic.
+    #[serde(skip)]
     pub is_logarithmic: bool,
 }
 

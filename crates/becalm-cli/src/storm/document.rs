@@ -2,10 +2,10 @@
 //!
 //! Names and units are stable; new ones may be added. A figure that does not exist is `null`.
 
-use becalm_sim::study::{Chart, ChartKind, Contender, Figure, ServiceSeen};
+use becalm_sim::study::{Chart, Contender};
 use serde::Serialize;
 
-use super::told::Told;
+use super::told::{Recommended, Told};
 
 /// The version of the document: it changes when a name or a meaning does.
 const SCHEMA: u32 = 1;
@@ -22,25 +22,16 @@ struct Document<'a> {
     runs: u32,
     events: u64,
     asked: Vec<Asked<'a>>,
-    contenders: Vec<ContenderRecord<'a>>,
-    /// What a search for a policy came to.
+    contenders: &'a [Contender],
+    /// The result of a search for a policy.
     #[serde(skip_serializing_if = "Option::is_none")]
-    recommended: Option<RecommendedRecord<'a>>,
+    recommended: Option<&'a Recommended>,
     /// The smallest change that keeps a service up.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<&'a super::remedy::Told>,
-    charts: Vec<ChartRecord<'a>>,
+    charts: &'a [Chart],
     /// Of several services: pictures of each, the one that retries load most first.
-    services: Vec<ChartRecord<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct RecommendedRecord<'a> {
-    /// As a policy file.
-    policy: &'a str,
-    reasons: &'a [String],
-    /// What is to be written into a scenario file, and in which section.
-    lines: &'a [super::remedy::Line],
+    services: &'a [Chart],
 }
 
 #[derive(Debug, Serialize)]
@@ -49,113 +40,10 @@ struct Asked<'a> {
     value: &'a str,
 }
 
-#[derive(Debug, Serialize)]
-struct ContenderRecord<'a> {
-    name: &'a str,
-    policy: &'a str,
-    /// `stable`, `vulnerable`, `metastable`, `overloaded`, or none was sought.
-    verdict: Option<&'static str>,
-    evidence: &'a str,
-    figures: Vec<FigureRecord>,
-    charts: Vec<ChartRecord<'a>>,
-    /// What each service of several saw, in the order of the scenario.
-    services: Vec<ServiceRecord<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct ServiceRecord<'a> {
-    name: &'a str,
-    figures: Vec<FigureRecord>,
-    phases: Vec<PhaseRecord<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct PhaseRecord<'a> {
-    /// `before`, `during`, `after`, `end` or `whole`.
-    name: &'static str,
-    /// Requests per second.
-    arrivals: f64,
-    /// Requests for each that first tries bring.
-    amplification: Option<f64>,
-    /// The longest.
-    queue: f64,
-    attempts: Vec<AttemptsRecord<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct AttemptsRecord<'a> {
-    place: &'a str,
-    /// For each of its calls to the service.
-    per_call: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct FigureRecord {
-    id: &'static str,
-    title: &'static str,
-    unit: &'static str,
-    value: Option<f64>,
-    /// The ends of the 95 % confidence interval.
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-struct ChartRecord<'a> {
-    id: &'a str,
-    title: &'a str,
-    x: &'a str,
-    y: &'a str,
-    /// `lines`, `bars` or `map`.
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    lines: Vec<LineRecord<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    bars: Vec<BarRecord<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    map: Option<MapRecord<'a>>,
-    bands: Vec<BandRecord<'a>>,
-    levels: Vec<LevelRecord<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct LineRecord<'a> {
-    name: &'a str,
-    /// Pairs of x and y.
-    points: &'a [(f64, f64)],
-}
-
-#[derive(Debug, Serialize)]
-struct BarRecord<'a> {
-    name: &'a str,
-    value: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct MapRecord<'a> {
-    columns: &'a [f64],
-    rows: &'a [f64],
-    /// Row by row from the lowest y.
-    cells: &'a [f64],
-    value: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-struct BandRecord<'a> {
-    name: &'a str,
-    from: f64,
-    to: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct LevelRecord<'a> {
-    name: &'a str,
-    at: f64,
-}
-
 /// The document as text, ended by a line break.
 pub fn document(told: &Told) -> Result<String, String> {
     let study = &told.study;
+    let asked = study.asked.iter();
     let document = Document {
         schema: SCHEMA,
         becalm: env!("CARGO_PKG_VERSION"),
@@ -166,130 +54,16 @@ pub fn document(told: &Told) -> Result<String, String> {
         seed: study.seed,
         runs: study.runs,
         events: study.events,
-        asked: study
-            .asked
-            .iter()
-            .map(|(name, value)| Asked { name, value })
-            .collect(),
-        contenders: study.contenders.iter().map(contender).collect(),
-        recommended: told.recommended.as_ref().map(|it| RecommendedRecord {
-            policy: &it.file,
-            reasons: &it.reasons,
-            lines: &it.lines,
-        }),
+        asked: asked.map(|(name, value)| Asked { name, value }).collect(),
+        contenders: &study.contenders,
+        recommended: told.recommended.as_ref(),
         remedy: told.remedy.as_ref(),
-        charts: study.charts.iter().map(chart).collect(),
-        services: study.services.iter().map(chart).collect(),
+        charts: &study.charts,
+        services: &study.services,
     };
     serde_json::to_string(&document)
         .map(|text| text + "\n")
         .map_err(|error| format!("the study cannot be written as JSON: {error}"))
-}
-
-fn contender(contender: &Contender) -> ContenderRecord<'_> {
-    ContenderRecord {
-        name: &contender.name,
-        policy: &contender.policy,
-        verdict: contender.verdict.map(becalm_sim::study::Verdict::as_str),
-        evidence: &contender.evidence,
-        figures: contender.figures.iter().map(figure).collect(),
-        charts: contender.charts.iter().map(chart).collect(),
-        services: contender.services.iter().map(service).collect(),
-    }
-}
-
-fn service(service: &ServiceSeen) -> ServiceRecord<'_> {
-    let phases = service.phases.iter().map(|phase| PhaseRecord {
-        name: phase.name,
-        arrivals: phase.arrivals,
-        amplification: phase.amplification,
-        queue: phase.queue,
-        attempts: phase
-            .attempts
-            .iter()
-            .map(|(place, per_call)| AttemptsRecord {
-                place,
-                per_call: *per_call,
-            })
-            .collect(),
-    });
-    ServiceRecord {
-        name: &service.name,
-        figures: service.figures.iter().map(figure).collect(),
-        phases: phases.collect(),
-    }
-}
-
-fn figure(figure: &Figure) -> FigureRecord {
-    FigureRecord {
-        id: figure.id,
-        title: figure.title,
-        unit: figure.unit,
-        value: figure.value,
-        low: figure.interval.map(|(low, _)| low),
-        high: figure.interval.map(|(_, high)| high),
-    }
-}
-
-fn chart(chart: &Chart) -> ChartRecord<'_> {
-    let mut record = ChartRecord {
-        id: &chart.id,
-        title: &chart.title,
-        x: &chart.x,
-        y: &chart.y,
-        kind: "lines",
-        lines: Vec::new(),
-        bars: Vec::new(),
-        map: None,
-        bands: chart
-            .bands
-            .iter()
-            .map(|(from, to, name)| BandRecord {
-                name,
-                from: *from,
-                to: *to,
-            })
-            .collect(),
-        levels: chart
-            .levels
-            .iter()
-            .map(|(at, name)| LevelRecord { name, at: *at })
-            .collect(),
-    };
-    match &chart.kind {
-        ChartKind::Bars(bars) => {
-            record.kind = "bars";
-            record.bars = bars
-                .iter()
-                .map(|(name, value)| BarRecord {
-                    name,
-                    value: *value,
-                })
-                .collect();
-        }
-        ChartKind::Map {
-            columns,
-            rows,
-            cells,
-            value,
-        } => {
-            record.kind = "map";
-            record.map = Some(MapRecord {
-                columns,
-                rows,
-                cells,
-                value,
-            });
-        }
-        ChartKind::Lines(lines) => {
-            record.lines = lines
-                .iter()
-                .map(|(name, points)| LineRecord { name, points })
-                .collect();
-        }
-        _ => record.kind = "other",
-    }
-    record
 }
 
 #[cfg(test)]

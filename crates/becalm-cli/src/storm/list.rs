@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use becalm_sim::catalogue::{ENTRIES, Entry, Kind, Parameter, Source};
+use becalm_sim::catalogue::{ENTRIES, Entry, Parameter, Source};
 use serde::Serialize;
 
 use crate::stream::Stream;
@@ -81,39 +81,10 @@ fn describe(entry: &Entry) -> String {
 }
 
 #[derive(Debug, Serialize)]
-struct Document {
+struct Document<'a> {
     schema: u32,
     becalm: &'static str,
-    scenarios: Vec<ScenarioRecord>,
-}
-
-#[derive(Debug, Serialize)]
-struct ScenarioRecord {
-    name: &'static str,
-    title: &'static str,
-    question: &'static str,
-    answer: &'static str,
-    sources: Vec<SourceRecord>,
-    parameters: Vec<ParameterRecord>,
-    contenders: &'static [&'static str],
-}
-
-#[derive(Debug, Serialize)]
-struct SourceRecord {
-    title: &'static str,
-    url: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct ParameterRecord {
-    name: &'static str,
-    help: &'static str,
-    /// `count`, `number`, `share`, `duration` or `choice`.
-    kind: &'static str,
-    default: &'static str,
-    /// What a choice is made of.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    choices: &'static [&'static str],
+    scenarios: &'a [&'static Entry],
 }
 
 /// The version of the document: it changes when a name or a meaning does.
@@ -123,41 +94,7 @@ fn document(entries: &[&'static Entry]) -> String {
     let document = Document {
         schema: SCHEMA,
         becalm: env!("CARGO_PKG_VERSION"),
-        scenarios: entries.iter().map(|entry| record(entry)).collect(),
+        scenarios: entries,
     };
     serde_json::to_string(&document).unwrap_or_default() + "\n" // plain data: no error
-}
-
-fn record(entry: &Entry) -> ScenarioRecord {
-    let source = |source: &Source| SourceRecord {
-        title: source.title,
-        url: source.url,
-    };
-    ScenarioRecord {
-        name: entry.name,
-        title: entry.title,
-        question: entry.question,
-        answer: entry.answer,
-        sources: entry.sources.iter().map(source).collect(),
-        parameters: entry.parameters.iter().map(parameter).collect(),
-        contenders: entry.contenders,
-    }
-}
-
-fn parameter(parameter: &Parameter) -> ParameterRecord {
-    let (kind, choices): (_, &[&str]) = match parameter.kind {
-        Kind::Count | Kind::Places => ("count", &[]),
-        Kind::Number => ("number", &[]),
-        Kind::Share => ("share", &[]),
-        Kind::Duration => ("duration", &[]),
-        Kind::Choice(choices) => ("choice", choices),
-        _ => ("text", &[]),
-    };
-    ParameterRecord {
-        name: parameter.name,
-        help: parameter.help,
-        kind,
-        default: parameter.default,
-        choices,
-    }
 }

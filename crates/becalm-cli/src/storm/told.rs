@@ -1,6 +1,7 @@
 //! What is told of a study, wherever it is told?
 
 use becalm_sim::study::Study;
+use serde::Serialize;
 
 use super::remedy;
 
@@ -16,9 +17,10 @@ pub struct Told {
 }
 
 /// A policy that suits the scenario.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Recommended {
     /// As a policy file.
+    #[serde(rename = "policy")]
     pub file: String,
     /// Why, in sentences.
     pub reasons: Vec<String>,

@@ -1,6 +1,7 @@
 //! What is a scenario of the catalogue?
 
 use becalm::Policy;
+use serde::Serialize;
 
 use super::parameters::{InvalidParameter, Parameter, Parameters};
 use crate::change::Candidate;
@@ -12,7 +13,7 @@ use crate::verdict::{self, Brief, Unjudgeable};
 ///
 /// What it is, as data, and two functions: one that studies it with the parameters and policies
 /// given, one that checks the simulator against its right answer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 #[non_exhaustive]
 pub struct Entry {
     /// The name on the command line: stable.
@@ -30,19 +31,23 @@ pub struct Entry {
     /// The policies that are compared where none is asked for, in the syntax of `--compare`.
     pub contenders: &'static [&'static str],
     /// The policy that flags and contenders start from, under these parameters.
+    #[serde(skip)]
     pub policy: fn(&Parameters) -> Policy,
     /// Its world under one policy, for searches, sweeps and tests; `None` where it is studied
     /// without one.
+    #[serde(skip)]
     pub scenario: Option<fn(&Parameters, &Policy) -> Scenario>,
     /// Studies it.
+    #[serde(skip)]
     pub study: fn(&Parameters, &[Candidate], &Plan<'_>) -> Result<Study, InvalidParameter>,
     /// Compares the simulator with the right answer, under the plan's seed. `quick` asks for a
     /// subset that takes at most a second or two, with tolerances that are as sound for it.
+    #[serde(skip)]
     pub check: fn(&Plan<'_>, quick: bool) -> Vec<Comparison>,
 }
 
 /// A publication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Source {
     /// Author, title, year, the section.
     pub title: &'static str,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use becalm::duration;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// Something that can be set, as a flag of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +80,28 @@ impl Parameter {
             name: self.name,
             sentence: format!("\"{value}\" is not {wanted}"),
         })
+    }
+}
+
+/// `name`, `help`, `kind`, `default`, and of a choice also `choices`.
+impl Serialize for Parameter {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("name", self.name)?;
+        map.serialize_entry("help", self.help)?;
+        let kind = match self.kind {
+            Kind::Count | Kind::Places => "count",
+            Kind::Number => "number",
+            Kind::Share => "share",
+            Kind::Duration => "duration",
+            Kind::Choice(_) => "choice",
+        };
+        map.serialize_entry("kind", kind)?;
+        map.serialize_entry("default", self.default)?;
+        if let Kind::Choice(choices) = self.kind {
+            map.serialize_entry("choices", choices)?;
+        }
+        map.end()
     }
 }
 
