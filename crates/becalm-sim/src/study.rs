@@ -162,6 +162,14 @@ impl Figure {
     }
 }
 
+/// A row of a list of figures: `figure!("sent_per_s": "Requests sent", "/s" = Some(3.0))`.
+macro_rules! figure {
+    ($id:literal: $title:literal, $unit:literal = $value:expr) => {
+        $crate::study::Figure::new($id, $title, $unit, $value)
+    };
+}
+pub(crate) use figure;
+
 /// A picture as data.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]

@@ -1,7 +1,6 @@
 //! What is each client of the herd about to do?
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use becalm::Failure;
 use becalm::call::Decision;
@@ -12,6 +11,7 @@ use becalm_admission::Claims;
 use super::Handshakes;
 use super::arrivals::Arrivals;
 use super::event::What;
+pub(super) use crate::engine::nanos;
 use crate::engine::{EventQueue, Stream};
 use crate::herd::Reconnects;
 
@@ -212,8 +212,4 @@ impl<'a> Fleet<'a> {
             self.used = self.used.max(bucket + 1);
         }
     }
-}
-
-pub(super) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

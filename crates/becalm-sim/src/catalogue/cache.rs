@@ -6,7 +6,7 @@ use becalm::{Budget, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{between, clients, compare, compare_share, service, success, worst};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
+use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
 use crate::engine::{Distribution, each_in_order};
 use crate::oracle;
 use crate::record::Recording;
@@ -27,41 +27,22 @@ pub const CACHE: Entry = Entry {
              than callers wait, every fill comes too late and is thrown away, and the cache never \
              fills again. If late fills are kept (late-fills=kept), it does, in the time that the \
              database takes to read the keys.",
-    sources: &[Source {
-        title: "Bronson et al.: Metastable Failures in Distributed Systems, HotOS'21, section 2.2",
-        url: "https://sigops.org/s/conferences/hotos/2021/papers/hotos21-s11-bronson.pdf",
-    }],
+    sources: &[
+        source!("Bronson et al.: Metastable Failures in Distributed Systems, HotOS'21, section 2.2"
+            at "https://sigops.org/s/conferences/hotos/2021/papers/hotos21-s11-bronson.pdf"),
+    ],
     parameters: &[
         usual::load("2000"),
-        Parameter::new(
-            "keys",
-            Kind::Count,
-            "3000",
-            "keys that are asked for again and again",
-        ),
-        Parameter::new(
-            "hits",
-            Kind::Share,
-            "0.9",
-            "the share of requests for these",
-        ),
+        parameter!("keys": Count = "3000", "keys that are asked for again and again"),
+        parameter!("hits": Share = "0.9", "the share of requests for these"),
         usual::database_workers("3"),
         usual::database_time("10ms"),
         // Ten times as long as callers wait.
         usual::database_queue("3000"),
         usual::timeout("1s"),
-        Parameter::new(
-            "late-fills",
-            Kind::Choice(&["dropped", "kept"]),
-            "dropped",
-            "what happens to an answer of the database that nobody waits for",
-        ),
-        Parameter::new(
-            "horizon",
-            Kind::Duration,
-            "60s",
-            "how long a run lasts; the cache is lost at 10 s",
-        ),
+        parameter!("late-fills": Choice(&["dropped", "kept"]) = "dropped",
+            "what happens to an answer of the database that nobody waits for"),
+        parameter!("horizon": Duration = "60s", "how long a run lasts; the cache is lost at 10 s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
     policy,

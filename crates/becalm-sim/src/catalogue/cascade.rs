@@ -6,7 +6,7 @@ use becalm::{Budget, Jitter, Policy};
 
 use super::asked::{self, Range};
 use super::measure::{compare, rate, service};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
+use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::scenario::{Arrivals, Limit, Population, Scenario, Service};
@@ -22,18 +22,13 @@ pub const CASCADE: Entry = Entry {
              above capacity becomes one and a half times the capacity with 4 attempts, and 2.7 times \
              with 10. While refusals are free nothing is lost by it. When they cost, the service \
              falls by refusing alone.",
-    sources: &[Source {
-        title: "Google SRE book, ch. 22: Addressing Cascading Failures",
-        url: "https://sre.google/sre-book/addressing-cascading-failures/",
-    }],
+    sources: &[
+        source!("Google SRE book, ch. 22: Addressing Cascading Failures"
+            at "https://sre.google/sre-book/addressing-cascading-failures/"),
+    ],
     parameters: &[
         usual::load("1010"),
-        Parameter::new(
-            "capacity",
-            Kind::Number,
-            "1000",
-            "requests accepted per second",
-        ),
+        parameter!("capacity": Number = "1000", "requests accepted per second"),
         usual::horizon("5m"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],

@@ -7,7 +7,7 @@ use becalm::{Budget, Jitter, Policy};
 
 use super::fleet::{self, Fleet, float};
 use super::runs::{left_out, refused};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::each_in_order;
 use crate::herd::{Formula, Herd, run};
 use crate::oracle::herd::sum_of_uniforms_between;
@@ -24,31 +24,18 @@ pub const CLIPPED: Entry = Entry {
              100 ms of every wave, where 0.003 N would if the same attempts were spread evenly. A \
              policy here is clamped before the draw, so that its jitter is whole at the cap.",
     sources: &[
-        Source {
-            title: "Google Cloud: Retry strategy, Cloud Storage documentation",
-            url: "https://cloud.google.com/storage/docs/retry-strategy",
-        },
-        Source {
-            title: "Google Cloud: Implementing exponential backoff, Memorystore for Redis",
-            url: "https://cloud.google.com/memorystore/docs/redis/exponential-backoff",
-        },
+        source!("Google Cloud: Retry strategy, Cloud Storage documentation"
+            at "https://cloud.google.com/storage/docs/retry-strategy"),
+        source!("Google Cloud: Implementing exponential backoff, Memorystore for Redis"
+            at "https://cloud.google.com/memorystore/docs/redis/exponential-backoff"),
     ],
     parameters: &[
         fleet::CLIENTS,
-        Parameter::new(
-            "outage",
-            Kind::Duration,
-            "10m",
-            "how long the server refuses every attempt",
-        ),
+        parameter!("outage": Duration = "10m", "how long the server refuses every attempt"),
         fleet::SPREAD,
         fleet::ACCEPTS,
-        Parameter::new(
-            "horizon",
-            Kind::Duration,
-            "15m",
-            "when the run ends, even if clients are not connected by then",
-        ),
+        parameter!("horizon": Duration = "15m",
+            "when the run ends, even if clients are not connected by then"),
         fleet::BUCKET,
     ],
     contenders: &["additive:1s", "equal", "full"],

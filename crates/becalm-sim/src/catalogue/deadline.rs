@@ -6,7 +6,7 @@ use becalm::Policy;
 
 use super::asked::{self, Range, count};
 use super::measure::{DEVIATIONS, between, compare, seconds, service};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::Distribution;
 use crate::oracle::deadline::Hangs;
 use crate::scenario::{Arrivals, Downstream, Population, Scenario, Service};
@@ -23,32 +23,17 @@ pub const DEADLINE: Entry = Entry {
              second of 100 ms and a deadline of 100 s, 5 % that hang take 5000 threads: only 19.6 % \
              of all are served. With a deadline of 1 s they take 50, and nothing is lost but the \
              5 %.",
-    sources: &[Source {
-        title: "Google SRE book, ch. 22: Addressing Cascading Failures, Bimodal latency",
-        url: "https://sre.google/sre-book/addressing-cascading-failures/",
-    }],
+    sources: &[
+        source!("Google SRE book, ch. 22: Addressing Cascading Failures, Bimodal latency"
+            at "https://sre.google/sre-book/addressing-cascading-failures/"),
+    ],
     parameters: &[
-        Parameter::new("load", Kind::Number, "1000", "calls per second"),
-        Parameter::new(
-            "workers",
-            Kind::Count,
-            "1000",
-            "requests that the frontend works on at once",
-        ),
-        Parameter::new(
-            "work",
-            Kind::Duration,
-            "100ms",
-            "how long the backend takes for a request",
-        ),
-        Parameter::new("hanging", Kind::Share, "0.05", "the share that hangs"),
-        Parameter::new(
-            "patience",
-            Kind::Duration,
-            "100s",
-            "after which the frontend gives it up",
-        ),
-        Parameter::new("horizon", Kind::Duration, "5m", "how long a run lasts"),
+        parameter!("load": Number = "1000", "calls per second"),
+        parameter!("workers": Count = "1000", "requests that the frontend works on at once"),
+        parameter!("work": Duration = "100ms", "how long the backend takes for a request"),
+        parameter!("hanging": Share = "0.05", "the share that hangs"),
+        parameter!("patience": Duration = "100s", "after which the frontend gives it up"),
+        parameter!("horizon": Duration = "5m", "how long a run lasts"),
     ],
     contenders: &["attempts=1", "attempt-timeout=1s"],
     policy,

@@ -8,7 +8,7 @@ use super::asked::{self, Range, count};
 use super::measure::{
     DEVIATIONS, attempts_deviation, clients, compare, compare_share, float, with_quiet_end,
 };
-use super::{Candidate, Entry, InvalidParameter, Parameters, Source, usual};
+use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::record::{PopulationRecord, total};
@@ -26,10 +26,10 @@ pub const FLAKY: Entry = Entry {
              cent of load. The more fails, the less retries bring and the more they cost: A times \
              the load when nothing works. A budget of ratio r lets the first case pass and bounds \
              the second to 1 + r, and the bursts of its clients.",
-    sources: &[Source {
-        title: "Marc Brooker: Fixing retries with token buckets and circuit breakers, 2022",
-        url: "https://brooker.co.za/blog/2022/02/28/retries.html",
-    }],
+    sources: &[
+        source!("Marc Brooker: Fixing retries with token buckets and circuit breakers, 2022"
+            at "https://brooker.co.za/blog/2022/02/28/retries.html"),
+    ],
     parameters: &[
         usual::load("1000"),
         usual::CLIENTS,

@@ -5,8 +5,10 @@ use std::time::Duration;
 use becalm::support::Human;
 
 use super::runs::{asked_of, figure, seeds};
-use super::{Entry, InvalidParameter, Kind, Parameter, Parameters};
+use super::{Entry, InvalidParameter, Parameter, Parameters};
 use crate::engine::each_in_order;
+pub(super) use crate::engine::float;
+use crate::engine::nanos;
 use crate::herd::{self, Decides, Herd, InvalidHerd, Reconnects};
 use crate::study::{Chart, ChartKind, Contender, Plan, Study};
 
@@ -21,30 +23,14 @@ pub(super) struct Fleet {
 /// Runs of each fleet where none are asked for.
 pub(super) const RUNS: u32 = 3;
 
-pub(super) const CLIENTS: Parameter = Parameter::new(
-    "clients",
-    Kind::Count,
-    "10000",
-    "how many clients lose their connection",
-);
-pub(super) const SPREAD: Parameter = Parameter::new(
-    "spread",
-    Kind::Duration,
-    "0s",
-    "over which time the connections are lost; 0s is all at once",
-);
-pub(super) const ACCEPTS: Parameter = Parameter::new(
-    "accepts",
-    Kind::Number,
-    "0",
-    "connections that the server accepts in a second; 0 is no limit",
-);
-pub(super) const BUCKET: Parameter = Parameter::new(
-    "bucket",
-    Kind::Duration,
-    "100ms",
-    "the step in which attempts are counted",
-);
+pub(super) const CLIENTS: Parameter = parameter!("clients": Count = "10000",
+    "how many clients lose their connection");
+pub(super) const SPREAD: Parameter = parameter!("spread": Duration = "0s",
+    "over which time the connections are lost; 0s is all at once");
+pub(super) const ACCEPTS: Parameter = parameter!("accepts": Number = "0",
+    "connections that the server accepts in a second; 0 is no limit");
+pub(super) const BUCKET: Parameter = parameter!("bucket": Duration = "100ms",
+    "the step in which attempts are counted");
 
 /// The herd that the parameters describe.
 pub(super) fn asked(parameters: &Parameters) -> Result<Herd, InvalidParameter> {
@@ -115,32 +101,12 @@ impl Fleet {
             figures: vec![
                 figure("peak", "Most attempts in a bucket", "", &peak),
                 figure("peak_share", "The same, of all clients", "%", &share),
-                figure(
-                    "late_peak",
-                    "Most in a bucket, from half of the outage on",
-                    "",
-                    &late,
-                ),
+                over_runs!("late_peak": "Most in a bucket, from half of the outage on", "" = &late),
                 figure("attempts_per_client", "Attempts of a client", "", &attempts),
                 figure("connected", "Connected at the end", "%", &connected),
-                figure(
-                    "reconnect_p50_s",
-                    "Connected after the outage: half",
-                    "s",
-                    &within(0.5),
-                ),
-                figure(
-                    "reconnect_p99_s",
-                    "Connected after the outage: 99 %",
-                    "s",
-                    &within(0.99),
-                ),
-                figure(
-                    "reconnect_last_s",
-                    "Connected after the outage: the last",
-                    "s",
-                    &last,
-                ),
+                over_runs!("reconnect_p50_s": "Connected after the outage: half", "s" = &within(0.5)),
+                over_runs!("reconnect_p99_s": "Connected after the outage: 99 %", "s" = &within(0.99)),
+                over_runs!("reconnect_last_s": "Connected after the outage: the last", "s" = &last),
             ],
             ..Contender::default()
         }
@@ -260,15 +226,6 @@ pub(super) fn study(
     }
 }
 
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
 fn index(group: usize) -> f64 {
     float(group as u64)
-}
-
-#[expect(clippy::cast_precision_loss)] // far below 2^52
-pub(super) fn float(whole: u64) -> f64 {
-    whole as f64
 }

@@ -6,12 +6,12 @@ use becalm::{Budget, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{DEVIATIONS, attempts_deviation, compare, float, with_quiet_end};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
+use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::record::{Recording, total};
 use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Service, Trigger};
-use crate::study::{Chart, ChartKind, Comparison, Figure, Plan, Study, Tolerance};
+use crate::study::{Chart, ChartKind, Comparison, Plan, Study, Tolerance, figure};
 use crate::verdict::list;
 use crate::world;
 
@@ -27,52 +27,19 @@ pub const LAYERS: Entry = Entry {
              above repeats, and they add: L (A - 1) + 1, which is 10; a 10 % budget in each makes \
              1.1^L.",
     sources: &[
-        Source {
-            title: "Amazon Builders' Library: Timeouts, retries, and backoff with jitter",
-            url: "https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/",
-        },
-        Source {
-            title: "Google SRE book, ch. 22: Addressing Cascading Failures",
-            url: "https://sre.google/sre-book/addressing-cascading-failures/",
-        },
+        source!("Amazon Builders' Library: Timeouts, retries, and backoff with jitter"
+            at "https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/"),
+        source!("Google SRE book, ch. 22: Addressing Cascading Failures"
+            at "https://sre.google/sre-book/addressing-cascading-failures/"),
     ],
     parameters: &[
-        Parameter::new(
-            "load",
-            Kind::Number,
-            "20",
-            "calls of users per second, who never retry",
-        ),
-        Parameter::new(
-            "layers",
-            Kind::Count,
-            "3",
-            "layers above the bottom, each of which retries",
-        ),
-        Parameter::new(
-            "fan-out",
-            Kind::Count,
-            "1",
-            "calls that a layer makes for each it gets",
-        ),
-        Parameter::new(
-            "propagates",
-            Kind::Choice(&["no", "yes"]),
-            "no",
-            "whether a layer knows of the retries above it",
-        ),
-        Parameter::new(
-            "failures",
-            Kind::Share,
-            "1",
-            "the share that fails at the bottom",
-        ),
-        Parameter::new(
-            "outage",
-            Kind::Duration,
-            "20s",
-            "for how long they fail, from 10 s on",
-        ),
+        parameter!("load": Number = "20", "calls of users per second, who never retry"),
+        parameter!("layers": Count = "3", "layers above the bottom, each of which retries"),
+        parameter!("fan-out": Count = "1", "calls that a layer makes for each it gets"),
+        parameter!("propagates": Choice(&["no", "yes"]) = "no",
+            "whether a layer knows of the retries above it"),
+        parameter!("failures": Share = "1", "the share that fails at the bottom"),
+        parameter!("outage": Duration = "20s", "for how long they fail, from 10 s on"),
         usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
@@ -142,12 +109,10 @@ fn study(
         let scenario = candidate.scenario(|policy| scenario(parameters, policy));
         let recording = world::run(&scenario, plan.seed);
         let reached = at_bottom(&recording, from, to);
-        contender.figures.push(Figure::new(
-            "at_bottom",
-            "Requests at the bottom for a call of a user, in the outage",
-            "",
-            reached,
-        ));
+        contender.figures.push(
+            figure!("at_bottom": "Requests at the bottom for a call of a user, in the outage", "" =
+                                   reached),
+        );
         if let Some(reached) = reached {
             contender.evidence = format!(
                 "{reached:.2} requests reach the bottom for each call of a user while it fails."

@@ -8,7 +8,7 @@ use super::asked::{self, Range, count};
 use super::measure::{
     DEVIATIONS, attempts_deviation, between, clients, compare, float, rate, with_quiet_end,
 };
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
+use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
 use crate::engine::Distribution;
 use crate::oracle::loops::{ClosedLoop, open_attempts_per_second};
 use crate::record::total;
@@ -27,35 +27,16 @@ pub const LOOPS: Entry = Entry {
              clients the amplification is the same as well, but a client that waits does not call: \
              first tries fall. Most services are asked by open loops.",
     sources: &[
-        Source {
-            title: "Schroeder, Wierman, Harchol-Balter: Open Versus Closed: A Cautionary Tale, NSDI'06",
-            url: "https://www.usenix.org/legacy/event/nsdi06/tech/schroeder.html",
-        },
-        Source {
-            title: "Marc Brooker: What is Backoff For?, 2022",
-            url: "https://brooker.co.za/blog/2022/08/11/backoff.html",
-        },
+        source!("Schroeder, Wierman, Harchol-Balter: Open Versus Closed: A Cautionary Tale, NSDI'06"
+            at "https://www.usenix.org/legacy/event/nsdi06/tech/schroeder.html"),
+        source!("Marc Brooker: What is Backoff For?, 2022"
+            at "https://brooker.co.za/blog/2022/08/11/backoff.html"),
     ],
     parameters: &[
-        Parameter::new(
-            "loop",
-            Kind::Choice(&["closed", "open"]),
-            "closed",
-            "which loop the clients are in",
-        ),
-        Parameter::new("clients", Kind::Count, "100", "clients of a closed loop"),
-        Parameter::new(
-            "think",
-            Kind::Duration,
-            "1s",
-            "what they think between two calls on average",
-        ),
-        Parameter::new(
-            "load",
-            Kind::Number,
-            "100",
-            "calls per second in an open loop",
-        ),
+        parameter!("loop": Choice(&["closed", "open"]) = "closed", "which loop the clients are in"),
+        parameter!("clients": Count = "100", "clients of a closed loop"),
+        parameter!("think": Duration = "1s", "what they think between two calls on average"),
+        parameter!("load": Number = "100", "calls per second in an open loop"),
         usual::failures("0.5"),
         usual::service_time("50ms"),
         usual::horizon("60s"),

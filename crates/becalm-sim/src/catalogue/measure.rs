@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+pub(super) use crate::engine::float;
 use crate::oracle::flaky;
 use crate::record::{PopulationRecord, Recording, ServiceRecord, total};
 use crate::scenario::{Effect, Scenario, Trigger};
@@ -155,12 +156,6 @@ pub(super) fn attempts_deviation(failures: f64, attempts: u32) -> f64 {
     }
     let mean = flaky::attempts_per_call(failures, attempts);
     (squares - mean * mean).sqrt()
-}
-
-/// A count, exactly.
-#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-pub(super) fn float(count: u64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use becalm::{Breaker, Budget, Jitter, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{clients, compare, holds, rate, service, success, worst};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
+use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
 use crate::engine::{Distribution, each_in_order};
 use crate::oracle::metastable;
 use crate::record::Recording;
@@ -26,14 +26,10 @@ pub const METASTABLE: Entry = Entry {
              jitter move that load and do not make it less. A budget, a breaker, a queue shorter than \
              callers wait, or a service that drops what nobody waits for end it.",
     sources: &[
-        Source {
-            title: "Bronson et al.: Metastable Failures in Distributed Systems, HotOS'21",
-            url: "https://sigops.org/s/conferences/hotos/2021/papers/hotos21-s11-bronson.pdf",
-        },
-        Source {
-            title: "Huang et al.: Metastable Failures in the Wild, OSDI'22",
-            url: "https://www.usenix.org/conference/osdi22/presentation/huang-lexiang",
-        },
+        source!("Bronson et al.: Metastable Failures in Distributed Systems, HotOS'21"
+            at "https://sigops.org/s/conferences/hotos/2021/papers/hotos21-s11-bronson.pdf"),
+        source!("Huang et al.: Metastable Failures in the Wild, OSDI'22"
+            at "https://www.usenix.org/conference/osdi22/presentation/huang-lexiang"),
     ],
     parameters: &[
         usual::load("700"),
@@ -42,18 +38,9 @@ pub const METASTABLE: Entry = Entry {
         usual::MEAN_SERVICE_TIME,
         usual::QUEUE,
         usual::timeout("250ms"),
-        Parameter::new(
-            "outage",
-            Kind::Duration,
-            "2s",
-            "how long the service hangs, from 10 s on",
-        ),
-        Parameter::new(
-            "stale",
-            Kind::Choice(&["served", "past-deadline", "cancelled"]),
-            "served",
-            "what happens to work whose caller has left",
-        ),
+        parameter!("outage": Duration = "2s", "how long the service hangs, from 10 s on"),
+        parameter!("stale": Choice(&["served", "past-deadline", "cancelled"]) = "served",
+            "what happens to work whose caller has left"),
         usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],

@@ -1,5 +1,34 @@
 //! Which storms are known? Scenarios by name, each with its parameters, sources and right answer.
 
+/// A row of a list of parameters: `parameter!("outage": Duration = "2s", "how long it hangs")`.
+macro_rules! parameter {
+    ($name:literal: $kind:ident $(($choices:expr))? = $default:expr, $help:expr) => {
+        $crate::catalogue::Parameter::new(
+            $name,
+            $crate::catalogue::Kind::$kind $(($choices))?,
+            $default,
+            $help,
+        )
+    };
+}
+
+/// A row of a list of sources; the address of a book is empty.
+macro_rules! source {
+    ($title:literal at $url:literal) => {
+        $crate::catalogue::Source {
+            title: $title,
+            url: $url,
+        }
+    };
+}
+
+/// A row of a list of figures, by the value that each run has.
+macro_rules! over_runs {
+    ($id:literal: $title:literal, $unit:literal = $values:expr) => {
+        $crate::catalogue::runs::figure($id, $title, $unit, $values)
+    };
+}
+
 mod appointments;
 mod asked;
 mod cache;

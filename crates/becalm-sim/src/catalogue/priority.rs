@@ -6,14 +6,14 @@ use becalm::{Budget, Policy, Throttle, throttle::Priority};
 
 use super::asked::{self, Range, count};
 use super::measure::{between, compare, success};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::record::Recording;
 use crate::scenario::{
     Arrivals, Downstream, Effect, Limit, Population, Scenario, Service, Trigger,
 };
-use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
+use crate::study::{Comparison, Plan, Study, Tolerance, figure};
 use crate::verdict::{Thoroughness, list, percent};
 use crate::world;
 
@@ -30,44 +30,20 @@ pub const PRIORITY: Entry = Entry {
              prefetches. One throttle for all calls, at a gateway (throttle-at=gateway), achieves \
              it as well, because it sheds the least critical first and allows them the fewest \
              rejections: a quarter of K - 1.",
-    sources: &[Source {
-        title: "Netflix: Enhancing Netflix Reliability with Service-Level Prioritized Load Shedding, 2024",
-        url: "https://netflixtechblog.com/enhancing-netflix-reliability-with-service-level-prioritized-load-shedding-e735e6ce8f7d",
-    }],
+    sources: &[
+        source!("Netflix: Enhancing Netflix Reliability with Service-Level Prioritized Load Shedding, 2024"
+            at "https://netflixtechblog.com/enhancing-netflix-reliability-with-service-level-prioritized-load-shedding-e735e6ce8f7d"),
+    ],
     parameters: &[
-        Parameter::new("critical", Kind::Number, "100", "critical calls per second"),
-        Parameter::new(
-            "load",
-            Kind::Number,
-            "100",
-            "prefetches per second, usually",
-        ),
-        Parameter::new(
-            "spike",
-            Kind::Number,
-            "12",
-            "how many times as many come in the spike",
-        ),
-        Parameter::new("clients", Kind::Count, "5", "clients of each kind"),
-        Parameter::new(
-            "throttle-at",
-            Kind::Choice(&["prefetch", "gateway"]),
-            "prefetch",
-            "who has the policy: each client that prefetches, or a gateway that all calls pass",
-        ),
-        Parameter::new(
-            "accepts",
-            Kind::Number,
-            "300",
-            "requests accepted per second",
-        ),
-        Parameter::new(
-            "outage",
-            Kind::Duration,
-            "60s",
-            "how long the spike lasts, from 20 s on",
-        ),
-        Parameter::new("horizon", Kind::Duration, "150s", "how long a run lasts"),
+        parameter!("critical": Number = "100", "critical calls per second"),
+        parameter!("load": Number = "100", "prefetches per second, usually"),
+        parameter!("spike": Number = "12", "how many times as many come in the spike"),
+        parameter!("clients": Count = "5", "clients of each kind"),
+        parameter!("throttle-at": Choice(&["prefetch", "gateway"]) = "prefetch",
+            "who has the policy: each client that prefetches, or a gateway that all calls pass"),
+        parameter!("accepts": Number = "300", "requests accepted per second"),
+        parameter!("outage": Duration = "60s", "how long the spike lasts, from 20 s on"),
+        parameter!("horizon": Duration = "150s", "how long a run lasts"),
     ],
     contenders: &["throttle=none", "yours"],
     policy,
@@ -177,18 +153,14 @@ fn study(
             percent(prefetch),
             candidate.name
         ));
-        contender.figures.push(Figure::new(
-            "critical_served",
-            "Critical calls that succeed in the spike",
-            "%",
-            of_hundred(critical),
-        ));
-        contender.figures.push(Figure::new(
-            "prefetch_served",
-            "Prefetches that succeed in the spike",
-            "%",
-            of_hundred(prefetch),
-        ));
+        contender.figures.push(
+            figure!("critical_served": "Critical calls that succeed in the spike", "%" =
+                                   of_hundred(critical)),
+        );
+        contender.figures.push(
+            figure!("prefetch_served": "Prefetches that succeed in the spike", "%" =
+                                   of_hundred(prefetch)),
+        );
     }
     study.answer = format!("In the spike so many succeed: {}.", list(&answers));
     Ok(study)

@@ -7,7 +7,7 @@ use becalm::Policy;
 use super::asked::{self, Range, count};
 use super::measure::{DEVIATIONS, clients, compare, float, rate};
 use super::runs::seeds;
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
+use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
 use crate::engine::Distribution;
 use crate::oracle::erlang;
 use crate::oracle::finite_queue::FiniteQueue;
@@ -27,37 +27,22 @@ pub const QUEUE: Entry = Entry {
              comes too late. (Q + 1)/(c mu) must stay below about 0.6 of the time-out. A short queue \
              refuses more and serves more.",
     sources: &[
-        Source {
-            title: "A. K. Erlang: Solution of some problems in the theory of probabilities, 1917",
-            url: "",
-        },
-        Source {
-            title: "Kleinrock: Queueing Systems I, 1975, section 3.6",
-            url: "",
-        },
-        Source {
-            title: "Gunther: Guerrilla Capacity Planning, 2007, for workers that slow each other down",
-            url: "",
-        },
+        source!("A. K. Erlang: Solution of some problems in the theory of probabilities, 1917"
+            at ""),
+        source!("Kleinrock: Queueing Systems I, 1975, section 3.6" at ""),
+        source!("Gunther: Guerrilla Capacity Planning, 2007, for workers that slow each other down"
+            at ""),
     ],
     parameters: &[
         usual::load("1100"),
         usual::WORKERS,
         usual::MEAN_SERVICE_TIME,
         usual::QUEUE,
-        Parameter::new(
-            "contention",
-            Kind::Share,
-            "0",
-            "the share of the work that only one worker can do at a time",
-        ),
-        Parameter::new(
-            "coherency",
-            Kind::Share,
-            "0",
-            "what each pair of workers costs to agree, as a share of the work",
-        ),
-        Parameter::new("timeout", Kind::Duration, "250ms", "when a client gives up"),
+        parameter!("contention": Share = "0",
+            "the share of the work that only one worker can do at a time"),
+        parameter!("coherency": Share = "0",
+            "what each pair of workers costs to agree, as a share of the work"),
+        parameter!("timeout": Duration = "250ms", "when a client gives up"),
         usual::horizon("60s"),
     ],
     contenders: &["yours", "attempts=2;budget=none"],

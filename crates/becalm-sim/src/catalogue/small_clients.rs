@@ -6,7 +6,7 @@ use becalm::{Budget, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{clients, compare, float, with_quiet_end, worst};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
+use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
 use crate::engine::{Distribution, each_in_order};
 use crate::oracle;
 use crate::record::{PopulationRecord, total};
@@ -22,30 +22,15 @@ pub const SMALL_CLIENTS: Entry = Entry {
     answer: "Not once the bursts of all, B n, are more than the retries that the policy would ask \
              for: then every client retries as if it had no budget, and the fleet sends A times its \
              load. One budget that all share restores 1 + r.",
-    sources: &[Source {
-        title: "Marc Brooker: Fixing retries with token buckets and circuit breakers, 2022",
-        url: "https://brooker.co.za/blog/2022/02/28/retries.html",
-    }],
+    sources: &[
+        source!("Marc Brooker: Fixing retries with token buckets and circuit breakers, 2022"
+            at "https://brooker.co.za/blog/2022/02/28/retries.html"),
+    ],
     parameters: &[
-        Parameter::new(
-            "load",
-            Kind::Number,
-            "100",
-            "calls per second of all clients together",
-        ),
-        Parameter::new("clients", Kind::Count, "1000", "how many clients"),
-        Parameter::new(
-            "sharing",
-            Kind::Choice(&["each", "shared"]),
-            "each",
-            "whose the budget is",
-        ),
-        Parameter::new(
-            "outage",
-            Kind::Duration,
-            "10s",
-            "how long the service is down, from 10 s on",
-        ),
+        parameter!("load": Number = "100", "calls per second of all clients together"),
+        parameter!("clients": Count = "1000", "how many clients"),
+        parameter!("sharing": Choice(&["each", "shared"]) = "each", "whose the budget is"),
+        parameter!("outage": Duration = "10s", "how long the service is down, from 10 s on"),
         usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],

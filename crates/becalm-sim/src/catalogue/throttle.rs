@@ -6,11 +6,11 @@ use becalm::{Policy, Throttle};
 
 use super::asked::{self, Range, count};
 use super::measure::{DEVIATIONS, between, clients, compare, rate, success};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::scenario::{Arrivals, Effect, Limit, Population, Scenario, Service, Trigger};
-use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
+use crate::study::{Comparison, Plan, Study, Tolerance, figure};
 use crate::verdict::{Thoroughness, list, percent};
 use crate::world;
 
@@ -22,31 +22,14 @@ pub const THROTTLE: Entry = Entry {
     answer: "K C, twice what it accepts with K = 2, whatever is wanted. In a total outage about one \
              request per client per window, or what the bound of the probability leaves if that is \
              more.",
-    sources: &[Source {
-        title: "Google SRE book, ch. 21: Handling Overload",
-        url: "https://sre.google/sre-book/handling-overload/",
-    }],
+    sources: &[source!("Google SRE book, ch. 21: Handling Overload"
+            at "https://sre.google/sre-book/handling-overload/")],
     parameters: &[
-        Parameter::new("load", Kind::Number, "500", "calls per second"),
-        Parameter::new(
-            "clients",
-            Kind::Count,
-            "10",
-            "clients, each with a throttle of its own",
-        ),
-        Parameter::new(
-            "accepts",
-            Kind::Number,
-            "50",
-            "requests accepted per second in the overload",
-        ),
-        Parameter::new(
-            "overload",
-            Kind::Duration,
-            "30s",
-            "how long it lasts, from 10 s on",
-        ),
-        Parameter::new("horizon", Kind::Duration, "2m", "how long a run lasts"),
+        parameter!("load": Number = "500", "calls per second"),
+        parameter!("clients": Count = "10", "clients, each with a throttle of its own"),
+        parameter!("accepts": Number = "50", "requests accepted per second in the overload"),
+        parameter!("overload": Duration = "30s", "how long it lasts, from 10 s on"),
+        parameter!("horizon": Duration = "2m", "how long a run lasts"),
     ],
     contenders: &["throttle=none", "yours", "throttle=accepts:1.1,within:10s"],
     policy,
@@ -120,12 +103,10 @@ fn study(
         let scenario = candidate.scenario(|policy| scenario(parameters, policy));
         let recording = world::run(&scenario, plan.seed);
         let sent = rate(&clients(&recording).attempts, recording.bucket, from, to);
-        contender.figures.push(Figure::new(
-            "sent_per_s",
-            "Requests sent, second half of the overload",
-            "/s",
-            Some(sent).filter(|it| it.is_finite()),
-        ));
+        contender.figures.push(
+            figure!("sent_per_s": "Requests sent, second half of the overload", "/s" =
+                                   Some(sent).filter(|it| it.is_finite())),
+        );
         let after = success(&clients(&recording), recording.bucket, to, end);
         // What a throttle keeps back is no storm: nothing is offered that keeps a service down.
         contender.verdict = None;

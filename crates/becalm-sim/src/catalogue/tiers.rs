@@ -9,7 +9,7 @@ use super::measure::{
     DEVIATIONS, attempts_deviation, clients, compare, float, holds, rate, service, success,
     with_quiet_end, worst,
 };
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
+use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
 use crate::engine::{Distribution, each_in_order};
 use crate::oracle::{flaky, layers, metastable};
 use crate::record::total;
@@ -30,45 +30,22 @@ pub const TIERS: Entry = Entry {
              each call. If the tiers tell each other, L (A - 1) + 1; a budget in each that successes \
              feed earns nothing while the database is away, so that it comes back as without retries.",
     sources: &[
-        Source {
-            title: "Amazon Builders' Library: Timeouts, retries, and backoff with jitter",
-            url: "https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/",
-        },
-        Source {
-            title: "Google SRE book, ch. 22: Addressing Cascading Failures",
-            url: "https://sre.google/sre-book/addressing-cascading-failures/",
-        },
-        Source {
-            title: "Bronson et al.: Metastable Failures in Distributed Systems, HotOS'21",
-            url: "https://sigops.org/s/conferences/hotos/2021/papers/hotos21-s11-bronson.pdf",
-        },
+        source!("Amazon Builders' Library: Timeouts, retries, and backoff with jitter"
+            at "https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/"),
+        source!("Google SRE book, ch. 22: Addressing Cascading Failures"
+            at "https://sre.google/sre-book/addressing-cascading-failures/"),
+        source!("Bronson et al.: Metastable Failures in Distributed Systems, HotOS'21"
+            at "https://sigops.org/s/conferences/hotos/2021/papers/hotos21-s11-bronson.pdf"),
     ],
     parameters: &[
-        Parameter::new("load", Kind::Number, "120", "calls of users per second"),
-        Parameter::new(
-            "layers",
-            Kind::Count,
-            "2",
-            "who retries: orders alone (1), the api too (2), and the users (3)",
-        ),
-        Parameter::new(
-            "propagates",
-            Kind::Choice(&["no", "yes"]),
-            "no",
-            "whether a tier knows of the retries and deadlines above it",
-        ),
-        Parameter::new(
-            "outage",
-            Kind::Duration,
-            "5s",
-            "how long the database is away, from 10 s on",
-        ),
-        Parameter::new(
-            "away",
-            Kind::Choice(&["silent", "refuses"]),
-            "silent",
-            "what its callers see of that: no answer, or a refusal",
-        ),
+        parameter!("load": Number = "120", "calls of users per second"),
+        parameter!("layers": Count = "2",
+            "who retries: orders alone (1), the api too (2), and the users (3)"),
+        parameter!("propagates": Choice(&["no", "yes"]) = "no",
+            "whether a tier knows of the retries and deadlines above it"),
+        parameter!("outage": Duration = "5s", "how long the database is away, from 10 s on"),
+        parameter!("away": Choice(&["silent", "refuses"]) = "silent",
+            "what its callers see of that: no answer, or a refusal"),
         usual::database_workers("4"),
         usual::database_time("20ms"),
         usual::database_queue("200"),

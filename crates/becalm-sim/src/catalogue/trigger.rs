@@ -6,7 +6,7 @@ use becalm::{Budget, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{clients, compare, success};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
+use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
@@ -23,27 +23,17 @@ pub const TRIGGER: Entry = Entry {
              caller waits, mu the capacity and mu_d what is left of it. At 60 % load and a hang \
              that is 1.3 time-outs. Until then nothing is to be seen: the first attempt times out \
              after lambda/(lambda - mu_d) time-outs.",
-    sources: &[Source {
-        title: "Huang et al.: Metastable Failures in the Wild, OSDI'22",
-        url: "https://www.usenix.org/conference/osdi22/presentation/huang-lexiang",
-    }],
+    sources: &[
+        source!("Huang et al.: Metastable Failures in the Wild, OSDI'22"
+            at "https://www.usenix.org/conference/osdi22/presentation/huang-lexiang"),
+    ],
     parameters: &[
         usual::load("600"),
         usual::WORKERS,
         usual::service_time("10ms"),
         usual::timeout("1s"),
-        Parameter::new(
-            "left",
-            Kind::Share,
-            "0.2",
-            "the share of the capacity that is left; 0 hangs",
-        ),
-        Parameter::new(
-            "outage",
-            Kind::Duration,
-            "2s",
-            "how long it is down, from 10 s on",
-        ),
+        parameter!("left": Share = "0.2", "the share of the capacity that is left; 0 hangs"),
+        parameter!("outage": Duration = "2s", "how long it is down, from 10 s on"),
         usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],

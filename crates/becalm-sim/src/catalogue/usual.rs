@@ -1,27 +1,19 @@
 //! Which parameters has a world of clients and a service as a rule? One name and one meaning each,
 //! whatever the scenario.
 
-use super::{Kind, Parameter};
+use super::Parameter;
 
 /// Requests that a service works on at once.
-pub(super) const WORKERS: Parameter = Parameter::new(
-    "workers",
-    Kind::Count,
-    "10",
-    "requests that are worked on at once",
-);
+pub(super) const WORKERS: Parameter = parameter!("workers": Count = "10",
+    "requests that are worked on at once");
 
 /// Places of its queue.
 pub(super) const QUEUE: Parameter =
-    Parameter::new("queue", Kind::Places, "1000", "requests that wait at most");
+    parameter!("queue": Places = "1000", "requests that wait at most");
 
 /// What a request takes where that is drawn.
-pub(super) const MEAN_SERVICE_TIME: Parameter = Parameter::new(
-    "service-time",
-    Kind::Duration,
-    "10ms",
-    "what a request takes on average",
-);
+pub(super) const MEAN_SERVICE_TIME: Parameter = parameter!("service-time": Duration = "10ms",
+    "what a request takes on average");
 
 /// Requests that the database behind the service works on at once.
 pub(super) const fn database_workers(default: &'static str) -> Parameter {
@@ -47,49 +39,30 @@ pub(super) const fn database_queue(default: &'static str) -> Parameter {
 }
 
 /// Clients that share nothing.
-pub(super) const CLIENTS: Parameter = Parameter::new(
-    "clients",
-    Kind::Count,
-    "20",
-    "clients, each with a budget of its own",
-);
+pub(super) const CLIENTS: Parameter = parameter!("clients": Count = "20",
+    "clients, each with a budget of its own");
 
 /// What a request takes, always the same.
 pub(super) const fn service_time(default: &'static str) -> Parameter {
-    Parameter::new(
-        "service-time",
-        Kind::Duration,
-        default,
-        "how long a request takes",
-    )
+    parameter!("service-time": Duration = default, "how long a request takes")
 }
 
 /// Calls of all clients together.
 pub(super) const fn load(default: &'static str) -> Parameter {
-    Parameter::new("load", Kind::Number, default, "calls per second")
+    parameter!("load": Number = default, "calls per second")
 }
 
 /// How patient clients are.
 pub(super) const fn timeout(default: &'static str) -> Parameter {
-    Parameter::new(
-        "timeout",
-        Kind::Duration,
-        default,
-        "when a client gives an attempt up",
-    )
+    parameter!("timeout": Duration = default, "when a client gives an attempt up")
 }
 
 /// What fails whatever the load.
 pub(super) const fn failures(default: &'static str) -> Parameter {
-    Parameter::new(
-        "failures",
-        Kind::Share,
-        default,
-        "the share of requests that fail",
-    )
+    parameter!("failures": Share = default, "the share of requests that fail")
 }
 
 /// The length of a run.
 pub(super) const fn horizon(default: &'static str) -> Parameter {
-    Parameter::new("horizon", Kind::Duration, default, "how long a run lasts")
+    parameter!("horizon": Duration = default, "how long a run lasts")
 }

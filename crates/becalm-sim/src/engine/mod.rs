@@ -2,11 +2,13 @@
 //! Nothing about retries.
 
 pub mod distribution;
+mod numbers;
 pub mod parallel;
 pub mod queue;
 pub mod random;
 
 pub use distribution::Distribution;
+pub(crate) use numbers::{float, nanos};
 pub use parallel::{each_in_order, each_in_order_telling};
 pub use queue::{Event, EventQueue};
 pub use random::Stream;

@@ -5,10 +5,9 @@
 //! registers. Only behind a door that lets in so many in a second do clients stand in each other's
 //! way; from there on their attempts are events in order.
 
-use std::time::Duration;
-
 use super::client::Client;
 use super::{Decides, Herd, InvalidHerd, Reconnects};
+use crate::engine::nanos;
 use crate::engine::{EventQueue, Stream};
 
 /// Runs a herd once. Equal seeds leave equal records, and a client that is added shifts nobody
@@ -249,7 +248,3 @@ impl Door {
 const FETCHED: usize = 32;
 
 const SECOND: u64 = 1_000_000_000;
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}

@@ -1,7 +1,5 @@
 //! What is granted, to whom and when?
 
-use std::time::Duration;
-
 use becalm::Failure;
 use becalm::budget::RatioBudget;
 use becalm::call::Decision;
@@ -14,6 +12,7 @@ use super::process::{Process, Purse};
 use super::record::{Retries, STEP};
 use super::{Budgeting, InvalidProcesses, Processes, Trouble};
 use crate::engine::EventQueue;
+use crate::engine::nanos;
 
 /// Runs the processes once. Equal seeds leave equal records.
 ///
@@ -266,10 +265,6 @@ impl<'a> World<'a> {
 
 fn step(now: u64) -> usize {
     usize::try_from(now / nanos(STEP)).unwrap_or(0)
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Things that come and go.

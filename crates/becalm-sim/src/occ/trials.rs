@@ -3,6 +3,7 @@
 use becalm::support::Lone;
 
 use super::{Contest, InvalidContest, Trial, run};
+use crate::engine::float;
 use crate::engine::{Stream, each_in_order};
 use becalm::rng::Random;
 
@@ -76,9 +77,4 @@ fn mean(all: &[Trial], of: impl Fn(&Trial) -> f64) -> Mean {
         value,
         error: (variance / count).sqrt(),
     }
-}
-
-#[expect(clippy::cast_precision_loss)] // far below 2^52
-fn float(whole: u64) -> f64 {
-    whole as f64
 }

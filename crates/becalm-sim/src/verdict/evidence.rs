@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::engine::float;
 use crate::scenario::Scenario;
 use crate::search::Proportion;
 use crate::study::Verdict;
@@ -66,7 +67,7 @@ const FEW_CALLS: f64 = 100.0;
 /// What is to be said where hardly anybody calls.
 pub(super) fn few_calls(outcomes: &[Outcome]) -> Option<String> {
     // Without triggers all of a run lies after them.
-    let calls = typical(outcomes, |it| count(it.after.calls));
+    let calls = typical(outcomes, |it| float(it.after.calls));
     let when = if outcomes.iter().all(|it| it.during.length.is_zero()) {
         "in a run"
     } else {
@@ -271,15 +272,10 @@ fn most_pressed<'a>(scenario: &'a Scenario, outcomes: &[Outcome]) -> &'a str {
 fn first_tries(outcome: &Outcome) -> f64 {
     let length = outcome.tail.length.as_secs_f64();
     if length > 0.0 {
-        count(outcome.tail.first_tries) / length
+        float(outcome.tail.first_tries) / length
     } else {
         0.0
     }
-}
-
-#[expect(clippy::cast_precision_loss)] // far below 2^52
-fn count(of: u64) -> f64 {
-    of as f64
 }
 
 fn service(scenario: &Scenario, index: usize) -> &str {

@@ -2,7 +2,7 @@
 
 use crate::record::{Endings, Histogram};
 use crate::scenario::Scenario;
-use crate::study::Figure;
+use crate::study::{Figure, figure};
 
 use super::by_phase::ByPhase;
 use super::capacity::hidden_capacity;
@@ -113,25 +113,10 @@ fn recovery(ruling: &Ruling) -> Vec<Figure> {
         Figure::new(id, title, "/s", median(ruling.outcomes.iter().map(of)))
     };
     vec![
-        Figure::new(
-            "recovered_share",
-            "Runs that came back, or held",
-            "%",
-            percent(back.share()),
-        )
-        .within(low * 100.0, high * 100.0),
-        Figure::new(
-            "recovery_p50_s",
-            "Time to come back, half of the runs",
-            "s",
-            at(0.5),
-        ),
-        Figure::new(
-            "recovery_p90_s",
-            "Time to come back, 9 of 10 runs",
-            "s",
-            at(0.9),
-        ),
+        figure!("recovered_share": "Runs that came back, or held", "%" = percent(back.share()))
+            .within(low * 100.0, high * 100.0),
+        figure!("recovery_p50_s": "Time to come back, half of the runs", "s" = at(0.5)),
+        figure!("recovery_p90_s": "Time to come back, 9 of 10 runs", "s" = at(0.9)),
         per_second("goodput_before", "Goodput before the trigger", |it| {
             it.before.goodput()
         }),
@@ -149,54 +134,20 @@ fn client(ruling: &Ruling) -> Vec<Figure> {
     let at = |of: &Histogram, share| of.quantile(share).map(millis);
     let added = |share| Some(at(&latency, share)? - at(&calm, share)?);
     vec![
-        Figure::new(
-            "success_share",
-            "Calls that succeed",
-            "%",
-            success.and_then(percent),
-        ),
-        Figure::new(
-            "given_up_share",
-            "Calls that give up",
-            "%",
-            given_up.and_then(percent),
-        ),
-        Figure::new(
-            "latency_p50_ms",
-            "Latency of successful calls, median",
-            "ms",
-            at(&latency, 0.5),
-        ),
-        Figure::new(
-            "latency_p99_ms",
-            "Latency of successful calls, p99",
-            "ms",
-            at(&latency, 0.99),
-        ),
-        Figure::new(
-            "added_latency_p50_ms",
-            "Latency that the trigger adds, median",
-            "ms",
-            added(0.5),
-        ),
-        Figure::new(
-            "added_latency_p99_ms",
-            "Latency that the trigger adds, p99",
-            "ms",
-            added(0.99),
-        ),
+        figure!("success_share": "Calls that succeed", "%" = success.and_then(percent)),
+        figure!("given_up_share": "Calls that give up", "%" = given_up.and_then(percent)),
+        figure!("latency_p50_ms": "Latency of successful calls, median", "ms" = at(&latency, 0.5)),
+        figure!("latency_p99_ms": "Latency of successful calls, p99", "ms" = at(&latency, 0.99)),
+        figure!("added_latency_p50_ms": "Latency that the trigger adds, median", "ms" =
+            added(0.5)),
+        figure!("added_latency_p99_ms": "Latency that the trigger adds, p99", "ms" = added(0.99)),
     ]
 }
 
 fn limits(scenario: &Scenario, outage: Option<&Survived>, load: Option<&Survived>) -> Vec<Figure> {
     let hidden = hidden_capacity(scenario).filter(|it| it.is_finite());
     vec![
-        Figure::new(
-            "hidden_capacity",
-            "Hidden capacity: safe if all attempts fail",
-            "/s",
-            hidden,
-        ),
+        figure!("hidden_capacity": "Hidden capacity: safe if all attempts fail", "/s" = hidden),
         searched(
             "largest_load",
             "Largest load that survives this trigger",

@@ -2,7 +2,7 @@
 
 use crate::change::Place;
 use crate::scenario::{Scenario, Service};
-use crate::study::{Figure, ServicePhase, ServiceSeen};
+use crate::study::{Figure, ServicePhase, ServiceSeen, figure};
 
 use super::load::accepts;
 use super::numbers::median;
@@ -67,12 +67,8 @@ fn figures(seen: &[&Seen], service: &Service, is_triggered: bool) -> Vec<Figure>
     let typical = |of: &dyn Fn(&Seen) -> Option<f64>| median(seen.iter().filter_map(|it| of(it)));
     let during = typical(&|it| it.during.amplification());
     vec![
-        Figure::new(
-            "arrivals_end",
-            "requests at the end",
-            "/s",
-            typical(&|it| Some(it.tail.arrivals())),
-        ),
+        figure!("arrivals_end": "requests at the end", "/s" =
+            typical(&|it| Some(it.tail.arrivals()))),
         Figure::new(
             "pressure_end",
             "times its capacity, at the end",
@@ -82,24 +78,11 @@ fn figures(seen: &[&Seen], service: &Service, is_triggered: bool) -> Vec<Figure>
                 (capacity.is_finite() && pressure.is_finite()).then_some(pressure)
             }),
         ),
-        Figure::new(
-            "amplification",
-            "amplification",
-            "",
-            typical(&|it| it.whole.amplification()),
-        ),
-        Figure::new(
-            "amplification_during",
-            "amplification during the trigger",
-            "",
-            during.filter(|_| is_triggered),
-        ),
-        Figure::new(
-            "attempts_per_call",
-            "attempts for each call to it",
-            "",
-            typical(&|it| attempts_per_call(&it.whole)),
-        ),
+        figure!("amplification": "amplification", "" = typical(&|it| it.whole.amplification())),
+        figure!("amplification_during": "amplification during the trigger", "" =
+            during.filter(|_| is_triggered)),
+        figure!("attempts_per_call": "attempts for each call to it", "" =
+            typical(&|it| attempts_per_call(&it.whole))),
         Figure::new(
             "queue_most",
             "longest queue",

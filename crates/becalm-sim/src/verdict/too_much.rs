@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::engine::float;
 use crate::scenario::{Arrivals, Effect, Scenario};
 use crate::world::{Part, Stopped, parts_at_rest, recordings, sum};
 
@@ -209,9 +210,4 @@ fn fields(scenario: &Scenario) -> Vec<Field> {
 fn repeats(of: &str, attempts: f64) -> Field {
     let name = format!("the retries of {of} (fewer attempts, a longer base, or a budget)");
     Field::new(name, attempts, 10.0)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "to be read")]
-fn float(count: u64) -> f64 {
-    count as f64
 }

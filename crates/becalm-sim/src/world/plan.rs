@@ -6,6 +6,7 @@ use becalm::rng::{Random, SplitMix64};
 use becalm::time::ClockId;
 use becalm::{Policy, call::CallOptions, shared::Shared};
 
+pub(super) use crate::engine::nanos;
 use crate::scenario::{
     Downstream, Population, Routing, Scenario, Service, Sharing, Stale, Variant,
 };
@@ -229,11 +230,6 @@ impl<'a> Plan<'a> {
         };
         &self.shared[first + at as usize]
     }
-}
-
-/// Nanoseconds, up to the largest that there is.
-pub(super) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Spreads clients over variants by their shares: whole parts first, what is left to the largest

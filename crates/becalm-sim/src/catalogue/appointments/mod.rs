@@ -13,12 +13,12 @@ use becalm::{Budget, Policy};
 
 use super::fleet::{self, Fleet, float};
 use super::runs::{figure, left_out, refused, seeds};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::admission::{self, Arrivals, Door, Handshakes, InvalidHandshakes};
 use crate::engine::each_in_order;
 use crate::herd::Herd;
 use crate::oracle::appointments as oracle;
-use crate::study::{Contender, Figure, Plan, Study};
+use crate::study::{Contender, Figure, Plan, Study, figure};
 
 /// The entry.
 pub const APPOINTMENTS: Entry = Entry {
@@ -32,64 +32,26 @@ pub const APPOINTMENTS: Entry = Entry {
              of the clients' cap. One that gives each an appointment needs N/C, and one refusal for \
              each client.",
     sources: &[
-        Source {
-            title: "RFC 6455, The WebSocket Protocol, section 7.2.3: Recovering from Abnormal Closure, 2011",
-            url: "https://www.rfc-editor.org/rfc/rfc6455#section-7.2.3",
-        },
-        Source {
-            title: "Fred Hebert: Queues Don't Fix Overload, 2014",
-            url: "https://ferd.ca/queues-don-t-fix-overload.html",
-        },
-        Source {
-            title: "ITU-T I.371: Traffic control and congestion control in B-ISDN, annex A, the generic cell rate \
-                    algorithm",
-            url: "https://www.itu.int/rec/T-REC-I.371",
-        },
+        source!("RFC 6455, The WebSocket Protocol, section 7.2.3: Recovering from Abnormal Closure, 2011"
+            at "https://www.rfc-editor.org/rfc/rfc6455#section-7.2.3"),
+        source!("Fred Hebert: Queues Don't Fix Overload, 2014"
+            at "https://ferd.ca/queues-don-t-fix-overload.html"),
+        source!("ITU-T I.371: Traffic control and congestion control in B-ISDN, annex A, the generic cell rate algorithm"
+            at "https://www.itu.int/rec/T-REC-I.371"),
     ],
     parameters: &[
-        Parameter::new(
-            "clients",
-            Kind::Count,
-            "1000000",
-            "how many clients lose their connection",
-        ),
-        Parameter::new(
-            "capacity",
-            Kind::Count,
-            "5000",
-            "handshakes that the server can do in a second",
-        ),
-        Parameter::new(
-            "patience",
-            Kind::Duration,
-            "4s",
-            "how long a client waits for its handshake before it hangs up",
-        ),
-        Parameter::new(
-            "backlog",
-            Kind::Count,
-            "65536",
-            "connections that wait for their handshake where nobody admits",
-        ),
-        Parameter::new(
-            "ahead",
-            Kind::Duration,
-            "5m",
-            "how far ahead appointments are given, at most the longest hint that clients take",
-        ),
-        Parameter::new(
-            "outage",
-            Kind::Duration,
-            "3s",
-            "how long the server refuses every attempt",
-        ),
+        parameter!("clients": Count = "1000000", "how many clients lose their connection"),
+        parameter!("capacity": Count = "5000", "handshakes that the server can do in a second"),
+        parameter!("patience": Duration = "4s",
+            "how long a client waits for its handshake before it hangs up"),
+        parameter!("backlog": Count = "65536",
+            "connections that wait for their handshake where nobody admits"),
+        parameter!("ahead": Duration = "5m",
+            "how far ahead appointments are given, at most the longest hint that clients take"),
+        parameter!("outage": Duration = "3s", "how long the server refuses every attempt"),
         fleet::SPREAD,
-        Parameter::new(
-            "horizon",
-            Kind::Duration,
-            "4m",
-            "when the run ends, even if clients are not connected by then",
-        ),
+        parameter!("horizon": Duration = "4m",
+            "when the run ends, even if clients are not connected by then"),
         fleet::BUCKET,
     ],
     contenders: &["full"],
@@ -225,25 +187,10 @@ fn figures(handshakes: &Handshakes, records: &[Arrivals]) -> Vec<Figure> {
     let refusals = of(&|it| Some(float(it.refusals) / clients));
     let dials = of(&|it| Some(f64::from(it.most_dials)));
     vec![
-        Figure::new(
-            "floor_s",
-            "The least time for all",
-            "s",
-            Some(floor(handshakes)),
-        ),
-        figure(
-            "wasted_share",
-            "Handshakes for clients that had left",
-            "%",
-            &wasted,
-        ),
+        figure!("floor_s": "The least time for all", "s" = Some(floor(handshakes))),
+        over_runs!("wasted_share": "Handshakes for clients that had left", "%" = &wasted),
         figure("refusals_per_client", "Refusals of a client", "", &refusals),
-        figure(
-            "most_dials",
-            "Most dials of a client once the server is up",
-            "",
-            &dials,
-        ),
+        over_runs!("most_dials": "Most dials of a client once the server is up", "" = &dials),
     ]
 }
 

@@ -9,7 +9,7 @@ use becalm::{Budget, Policy};
 
 use super::fleet::{self, Fleet};
 use super::runs::{left_out, refused};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::study::{Plan, Study};
 
 /// The entry.
@@ -24,32 +24,18 @@ pub const HERD: Entry = Entry {
              4N/3C with equal. After a long outage half of the fleet is back within C (1 - 1/sqrt 2) \
              and 99 % within 0.9 C with full jitter, half within 3C/8 with equal.",
     sources: &[
-        Source {
-            title: "Marc Brooker: Exponential Backoff And Jitter, AWS Architecture Blog, 2015",
-            url: "https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/",
-        },
-        Source {
-            title: "Marc Brooker: Timeouts, retries, and backoff with jitter, Amazon Builders' \
-                    Library, 2019",
-            url: "https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/",
-        },
+        source!("Marc Brooker: Exponential Backoff And Jitter, AWS Architecture Blog, 2015"
+            at "https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/"),
+        source!("Marc Brooker: Timeouts, retries, and backoff with jitter, Amazon Builders' Library, 2019"
+            at "https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/"),
     ],
     parameters: &[
         fleet::CLIENTS,
-        Parameter::new(
-            "outage",
-            Kind::Duration,
-            "60s",
-            "how long the server refuses every attempt",
-        ),
+        parameter!("outage": Duration = "60s", "how long the server refuses every attempt"),
         fleet::SPREAD,
         fleet::ACCEPTS,
-        Parameter::new(
-            "horizon",
-            Kind::Duration,
-            "10m",
-            "when the run ends, even if clients are not connected by then",
-        ),
+        parameter!("horizon": Duration = "10m",
+            "when the run ends, even if clients are not connected by then"),
         fleet::BUCKET,
     ],
     contenders: &["none", "equal", "full", "decorrelated"],

@@ -10,9 +10,9 @@ use becalm::{Budget, Failure, Policy, call::Decision, time::Instant};
 
 use super::fleet::float;
 use super::runs::{asked_of, left_out, refused};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::{Stream, each_in_order};
-use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study};
+use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study, figure};
 
 /// The entry.
 pub const MOMENTS: Entry = Entry {
@@ -22,18 +22,13 @@ pub const MOMENTS: Entry = Entry {
     answer: "Full jitter has a mean of half the ceiling and a variance of ceiling^2/12; equal jitter \
              three quarters of the ceiling and ceiling^2/48. The mean of decorrelated jitter that no \
              cap has reached grows as E[k] = (base + 3 E[k-1])/2: 2, 3.5, 5.75, 9.125 times the base.",
-    sources: &[Source {
-        title: "Marc Brooker: Exponential Backoff And Jitter, AWS Architecture Blog, 2015",
-        url: "https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/",
-    }],
+    sources: &[
+        source!("Marc Brooker: Exponential Backoff And Jitter, AWS Architecture Blog, 2015"
+            at "https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/"),
+    ],
     parameters: &[
-        Parameter::new(
-            "retries",
-            Kind::Count,
-            "6",
-            "how many retries each call makes",
-        ),
-        Parameter::new("calls", Kind::Count, "100000", "how many calls are drawn"),
+        parameter!("retries": Count = "6", "how many retries each call makes"),
+        parameter!("calls": Count = "100000", "how many calls are drawn"),
     ],
     contenders: &["none", "equal", "full", "decorrelated"],
     policy,
@@ -145,31 +140,11 @@ fn figures(policy: &Policy, found: &[Found]) -> Vec<Figure> {
     let last_index = found.len().saturating_sub(1);
     vec![
         Figure::new("first_mean_ms", "First delay: mean", "ms", mean(first)),
-        Figure::new(
-            "first_planned_ms",
-            "First delay: mean by formula",
-            "ms",
-            planned(0),
-        ),
-        Figure::new(
-            "first_deviation_ms",
-            "First delay: deviation",
-            "ms",
-            deviation(first),
-        ),
+        figure!("first_planned_ms": "First delay: mean by formula", "ms" = planned(0)),
+        figure!("first_deviation_ms": "First delay: deviation", "ms" = deviation(first)),
         Figure::new("last_mean_ms", "Last delay: mean", "ms", mean(last)),
-        Figure::new(
-            "last_planned_ms",
-            "Last delay: mean by formula",
-            "ms",
-            planned(last_index),
-        ),
-        Figure::new(
-            "last_deviation_ms",
-            "Last delay: deviation",
-            "ms",
-            deviation(last),
-        ),
+        figure!("last_planned_ms": "Last delay: mean by formula", "ms" = planned(last_index)),
+        figure!("last_deviation_ms": "Last delay: deviation", "ms" = deviation(last)),
     ]
 }
 

@@ -9,10 +9,10 @@ use becalm::{Budget, Policy};
 
 use super::fleet::float;
 use super::runs::{asked_of, left_out, refused};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::occ::{self, Contest, InvalidContest, Mean, Trials};
 use crate::search::student;
-use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study};
+use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study, figure};
 use crate::verdict::percent;
 
 /// The entry.
@@ -25,35 +25,17 @@ pub const OCC: Entry = Entry {
              calls (equal more than full only up to 160 clients), decorrelated jitter a third more, \
              and full jitter is done sooner than equal. Backoff without jitter is the slowest by far.",
     sources: &[
-        Source {
-            title: "Marc Brooker: Exponential Backoff And Jitter, AWS Architecture Blog, 2015",
-            url: "https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/",
-        },
-        Source {
-            title: "Marc Brooker: aws-arch-backoff-simulator, the published simulator",
-            url: "https://github.com/aws-samples/aws-arch-backoff-simulator",
-        },
+        source!("Marc Brooker: Exponential Backoff And Jitter, AWS Architecture Blog, 2015"
+            at "https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/"),
+        source!("Marc Brooker: aws-arch-backoff-simulator, the published simulator"
+            at "https://github.com/aws-samples/aws-arch-backoff-simulator"),
     ],
     parameters: &[
-        Parameter::new(
-            "clients",
-            Kind::Count,
-            "190",
-            "the largest number of clients, at most 10000",
-        ),
-        Parameter::new(
-            "step",
-            Kind::Count,
-            "10",
-            "from one number of clients to the next; --quick and a sweep have the largest alone",
-        ),
-        Parameter::new(
-            "hop",
-            Kind::Duration,
-            "10ms",
-            "the mean time of a message, one way",
-        ),
-        Parameter::new("deviation", Kind::Duration, "2ms", "its standard deviation"),
+        parameter!("clients": Count = "190", "the largest number of clients, at most 10000"),
+        parameter!("step": Count = "10",
+            "from one number of clients to the next; --quick and a sweep have the largest alone"),
+        parameter!("hop": Duration = "10ms", "the mean time of a message, one way"),
+        parameter!("deviation": Duration = "2ms", "its standard deviation"),
     ],
     contenders: &[
         "base=0s;jitter=none",
@@ -228,12 +210,8 @@ fn figures(contest: &Contest, trials: &Trials, runs: u32) -> Vec<Figure> {
             trials.time,
             1.0,
         ),
-        Figure::new(
-            "written_share",
-            "Clients that have written",
-            "%",
-            Some(100.0 * written(contest, trials, runs)),
-        ),
+        figure!("written_share": "Clients that have written", "%" =
+            Some(100.0 * written(contest, trials, runs))),
     ]
 }
 

@@ -10,7 +10,7 @@ use becalm::support::Lone;
 use becalm::{Budget, Policy};
 
 use super::runs::{refused, seeds};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::each_in_order;
 use crate::leases::{Budgeting, InvalidProcesses, Processes, Retries, Trouble, run};
 use crate::study::{Plan, Study};
@@ -26,89 +26,30 @@ pub const FLEET: Entry = Entry {
              earned between two exchanges. A store that is slow, away, emptied or cut off changes what is granted, never the \
              bound.",
     sources: &[
-        Source {
-            title: "Site Reliability Engineering, chapter 21: Handling Overload, 2016",
-            url: "https://sre.google/sre-book/handling-overload/",
-        },
-        Source {
-            title: "Doorman: Global Distributed Client Side Rate Limiting, 2016",
-            url: "https://github.com/youtube/doorman",
-        },
-        Source {
-            title: "Kubernetes Gateway API, GEP-3388: Retry Budgets, 2025",
-            url: "https://gateway-api.sigs.k8s.io/geps/gep-3388/",
-        },
+        source!("Site Reliability Engineering, chapter 21: Handling Overload, 2016"
+            at "https://sre.google/sre-book/handling-overload/"),
+        source!("Doorman: Global Distributed Client Side Rate Limiting, 2016"
+            at "https://github.com/youtube/doorman"),
+        source!("Kubernetes Gateway API, GEP-3388: Retry Budgets, 2025"
+            at "https://gateway-api.sigs.k8s.io/geps/gep-3388/"),
     ],
     parameters: &[
-        Parameter::new(
-            "processes",
-            Kind::Count,
-            "1000",
-            "processes that share the budget",
-        ),
-        Parameter::new(
-            "load",
-            Kind::Number,
-            "20000",
-            "calls per second of all processes together",
-        ),
-        Parameter::new(
-            "skew",
-            Kind::Number,
-            "0.9",
-            "how uneven that is: the n-th makes 1 / n^skew of what the first makes",
-        ),
-        Parameter::new(
-            "ratio",
-            Kind::Number,
-            "0.1",
-            "retries that a call earns that succeeds",
-        ),
-        Parameter::new(
-            "burst",
-            Kind::Number,
-            "1000",
-            "tokens of the fleet's full bucket",
-        ),
-        Parameter::new(
-            "failing",
-            Kind::Share,
-            "0.1",
-            "the share of processes whose attempts fail",
-        ),
-        Parameter::new(
-            "failures",
-            Kind::Share,
-            "0.6",
-            "the share of attempts that fail there",
-        ),
-        Parameter::new(
-            "fails-from",
-            Kind::Duration,
-            "5s",
-            "when they begin to fail",
-        ),
-        Parameter::new(
-            "trouble",
-            Kind::Choice(&["none", "down", "half", "flushed", "crashes", "turned"]),
-            "none",
-            "the store is down, not heard by half of the processes, or emptied; processes crash; or the busy turn idle",
-        ),
-        Parameter::new("from", Kind::Duration, "10s", "when the trouble begins"),
-        Parameter::new("until", Kind::Duration, "40s", "when it is over"),
-        Parameter::new(
-            "round-trip",
-            Kind::Duration,
-            "1ms",
-            "how long the store takes to answer",
-        ),
-        Parameter::new(
-            "period",
-            Kind::Duration,
-            "1s",
-            "the time between two exchanges of a process",
-        ),
-        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+        parameter!("processes": Count = "1000", "processes that share the budget"),
+        parameter!("load": Number = "20000", "calls per second of all processes together"),
+        parameter!("skew": Number = "0.9",
+            "how uneven that is: the n-th makes 1 / n^skew of what the first makes"),
+        parameter!("ratio": Number = "0.1", "retries that a call earns that succeeds"),
+        parameter!("burst": Number = "1000", "tokens of the fleet's full bucket"),
+        parameter!("failing": Share = "0.1", "the share of processes whose attempts fail"),
+        parameter!("failures": Share = "0.6", "the share of attempts that fail there"),
+        parameter!("fails-from": Duration = "5s", "when they begin to fail"),
+        parameter!("trouble": Choice(&["none", "down", "half", "flushed", "crashes", "turned"]) = "none",
+            "the store is down, not heard by half of the processes, or emptied; processes crash; or the busy turn idle"),
+        parameter!("from": Duration = "10s", "when the trouble begins"),
+        parameter!("until": Duration = "40s", "when it is over"),
+        parameter!("round-trip": Duration = "1ms", "how long the store takes to answer"),
+        parameter!("period": Duration = "1s", "the time between two exchanges of a process"),
+        parameter!("horizon": Duration = "60s", "how long a run lasts"),
     ],
     contenders: &["full"],
     policy,

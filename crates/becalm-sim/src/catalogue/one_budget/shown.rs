@@ -89,36 +89,15 @@ fn figures(processes: &Processes, runs: &[Retries], ideal: &[Retries]) -> Vec<Fi
     vec![
         figure("retries_per_s", "Retries", "/s", &per_second),
         figure("of_ideal", "Of what one ideal bucket grants", "%", &fills),
-        figure(
-            "excess",
-            "Most retries above the ratio, over any window",
-            "",
-            &of(&|run| run.excess(ratio)),
-        ),
-        figure(
-            "excess_bound",
-            "Its bound by the law of the leased budget",
-            "",
-            &of(&|run| bound(processes, run)),
-        ),
-        figure(
-            "worst_10s",
-            "Attempts per first try, in the worst 10 s",
-            "",
-            &of(&Retries::worst_ten_seconds),
-        ),
-        figure(
-            "exchanges_per_process",
-            "Exchanges of a process, in the second with most",
-            "/s",
-            &of(&|run| exchanges(processes, run)),
-        ),
-        figure(
-            "alone_share",
-            "Processes that were without the store",
-            "%",
-            &alone,
-        ),
+        over_runs!("excess": "Most retries above the ratio, over any window", "" =
+            &of(&|run| run.excess(ratio))),
+        over_runs!("excess_bound": "Its bound by the law of the leased budget", "" =
+            &of(&|run| bound(processes, run))),
+        over_runs!("worst_10s": "Attempts per first try, in the worst 10 s", "" =
+            &of(&Retries::worst_ten_seconds)),
+        over_runs!("exchanges_per_process": "Exchanges of a process, in the second with most", "/s" =
+            &of(&|run| exchanges(processes, run))),
+        over_runs!("alone_share": "Processes that were without the store", "%" = &alone),
     ]
 }
 
