@@ -208,12 +208,14 @@ impl PolicyFlags {
 
     /// Whether `--budget` was given: for a command whose one call has little use for a budget that
     /// bounds many.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "for a run"))]
     pub fn budget_is_given(&self) -> bool {
         self.budget.is_some()
     }
 
     /// The flag of a protection that was given and is none of the budgets: for a command whose one
     /// call has no use for what protects from many.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "for a run"))]
     pub fn protection_given(&self) -> Option<&'static str> {
         fn given<T>(flag: &'static str, value: Option<OrNone<T>>) -> Option<&'static str> {
             value.and_then(|OrNone(value)| value).map(|_| flag)

@@ -18,10 +18,10 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use nix::errno::Errno;
 use tokio::net::TcpStream;
 
 use super::ask::Ask;
+use crate::system;
 
 /// Idle connections that are kept for the next attempt.
 const KEPT: usize = 32;
@@ -145,16 +145,9 @@ impl Connection {
     }
 }
 
-/// Whether this machine has no connection to give, so that the service was not asked: it is short of descriptors, of ports, or
-/// of memory for either (Linux, connect(2) and socket(2)).
+/// Whether this machine has no connection to give, so that the service was not asked.
 fn is_shortage(error: &io::Error) -> bool {
-    let Some(code) = error.raw_os_error() else {
-        return false;
-    };
-    matches!(
-        Errno::from_raw(code),
-        Errno::EMFILE | Errno::ENFILE | Errno::EADDRNOTAVAIL | Errno::ENOBUFS
-    )
+    error.raw_os_error().is_some_and(system::is_shortage)
 }
 
 /// An attempt without an answer.
@@ -217,6 +210,7 @@ impl Classify for Broken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::errno::Errno;
 
     #[test]
     fn what_this_machine_lacks_is_told_from_what_the_service_refuses() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use crate::system;
 
 /// What a drill of the usual size takes, and every drill asks for.
 const USUAL: u64 = 1024;
@@ -22,9 +22,9 @@ const OTHERS: f64 = 64.0;
 pub fn raise(connections: f64) -> Result<Option<String>, TooFew> {
     let bound = bound(connections);
     let wanted = bound.max(USUAL);
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((USUAL, USUAL));
+    let (soft, hard) = system::files().unwrap_or((USUAL, USUAL));
     let mut allowed = soft;
-    if soft < wanted && setrlimit(Resource::RLIMIT_NOFILE, wanted.min(hard), hard).is_ok() {
+    if soft < wanted && system::allow_files(wanted.min(hard), hard) {
         allowed = wanted.min(hard);
     }
     let needed = bound.min(USUAL);
@@ -42,10 +42,11 @@ pub fn raise(connections: f64) -> Result<Option<String>, TooFew> {
 
 /// Raises the limit as far as this system allows, and returns it.
 pub fn raise_all() -> u64 {
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((USUAL, USUAL));
-    match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
-        Ok(()) => hard,
-        Err(_) => soft,
+    let (soft, hard) = system::files().unwrap_or((USUAL, USUAL));
+    if system::allow_files(hard, hard) {
+        hard
+    } else {
+        soft
     }
 }
 

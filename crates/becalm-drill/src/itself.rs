@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::fault;
-#[cfg(feature = "ws")]
+#[cfg(all(feature = "ws", unix))]
 use crate::ws;
 
 /// Whether a process of a drill would know what it is.
@@ -37,7 +37,7 @@ pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCod
         if let Some(code) = fault::stand_in(name, &mut arguments) {
             return Some(code);
         }
-        #[cfg(feature = "ws")]
+        #[cfg(all(feature = "ws", unix))]
         if let Some(code) = ws::stand_in(name, &mut arguments) {
             return Some(code);
         }

@@ -32,12 +32,13 @@ mod slow;
 mod stage;
 pub mod staging;
 mod statistics;
+mod system;
 mod tail;
 mod twin;
 mod unready;
 mod variant;
 mod wire;
-#[cfg(feature = "ws")]
+#[cfg(all(feature = "ws", unix))]
 pub mod ws;
 
 pub use drill::{Broken, Drill, Report, Section};

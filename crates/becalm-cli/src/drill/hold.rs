@@ -72,8 +72,12 @@ fn ended_by(signal: usize) -> ExitCode {
 
 /// A signal that asks to end is stored, and read before each frame.
 fn watch_for_signals(signal: &Arc<AtomicUsize>) -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    for number in [SIGINT, SIGTERM, SIGHUP] {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    #[cfg(unix)]
+    let signals = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
+    #[cfg(not(unix))]
+    let signals = [SIGINT, SIGTERM];
+    for number in signals {
         let value = usize::try_from(number).unwrap_or(1);
         signal_hook::flag::register_usize(number, signal.clone(), value)?;
     }

@@ -7,7 +7,7 @@ mod order;
 mod policies;
 mod reports;
 mod target;
-#[cfg(feature = "ws")]
+#[cfg(all(feature = "ws", unix))]
 mod ws;
 
 use std::process::ExitCode;
@@ -57,7 +57,7 @@ enum Through {
     #[command(after_long_help = AFTER_HELP)]
     Http(Box<Flags>),
 
-    #[cfg(feature = "ws")]
+    #[cfg(all(feature = "ws", unix))]
     Ws(Box<ws::Args>),
 
     #[command(long_flag = "target")]
@@ -72,7 +72,7 @@ pub fn execute(args: Args) -> ExitCode {
     let held = match args.through {
         #[cfg(feature = "http")]
         Some(Through::Http(flags)) => flags.hold(Wire::Reqwest),
-        #[cfg(feature = "ws")]
+        #[cfg(all(feature = "ws", unix))]
         Some(Through::Ws(args)) => args.hold(),
         Some(Through::Target(args)) => args.hold(),
         Some(Through::Listen(args)) => args.hold(),

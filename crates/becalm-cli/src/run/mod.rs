@@ -5,13 +5,13 @@
 //! every system.
 
 mod above;
-#[cfg_attr(
-    not(unix),
-    expect(dead_code, reason = "a run that is refused reads no flag")
-)]
 mod args;
 #[cfg(unix)]
 mod course;
+#[cfg_attr(
+    not(unix),
+    expect(dead_code, reason = "a run that is refused has no policy")
+)]
 mod defaults;
 #[cfg(unix)]
 mod execute;
@@ -37,4 +37,4 @@ pub use execute::execute;
 #[cfg(not(unix))]
 pub use refused::{execute, stand_in};
 #[cfg(unix)]
-pub use unix::{itself::under as itself, stand_in::stand_in};
+pub use unix::stand_in::stand_in;

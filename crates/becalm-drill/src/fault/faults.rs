@@ -5,11 +5,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::helper::Helper;
+#[cfg(unix)]
 use super::process::Process;
 use super::proxy::{self, Brief, Order, Told};
 use super::seen::{Bucket, Seen};
 use super::spec::Fault;
+#[cfg(unix)]
 use super::stopped::Stopped;
+#[cfg(not(unix))]
+use super::unstoppable::{Process, Stopped};
 use super::upstream::{Speaks, Upstream};
 
 /// What is to be broken, where, and for how long at most: plain data.

@@ -5,7 +5,6 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -15,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::itself;
+use crate::system;
 
 /// How long an answer may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,13 +52,13 @@ impl<O: Serialize, T: DeserializeOwned + Send + 'static> Helper<O, T> {
         command
             .arg(brief)
             .current_dir("/")
-            // What a key of the terminal says to the drill is not for those that mend what it leaves.
-            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Who reads what the drill says waits until all have closed it.
             .stderr(Stdio::null());
-        let mut process = command.spawn().map_err(|error| refused(&error))?;
+        let mut process = system::apart(&mut command)
+            .spawn()
+            .map_err(|error| refused(&error))?;
         let orders = process.stdin.take();
         let lines = process.stdout.take().map(BufReader::new);
         let (sender, answers) = channel();
@@ -173,6 +173,7 @@ impl<T: Serialize + Send + 'static> Answers<T> {
     }
 
     /// Answers an order that cannot be done.
+    #[cfg(unix)]
     pub fn refuse(&self, sentence: String) {
         let _ = self.sender.send(Answer::Refused(sentence));
     }

@@ -3,12 +3,17 @@
 pub mod allowed;
 mod faults;
 mod helper;
+#[cfg(unix)]
 mod process;
 mod proxy;
 mod seen;
 mod spec;
+#[cfg(unix)]
 mod stopped;
+#[cfg(not(unix))]
+mod unstoppable;
 mod upstream;
+#[cfg(unix)]
 mod watchdog;
 
 use std::ffi::OsString;
@@ -23,6 +28,7 @@ pub use upstream::{Speaks, Upstream};
 pub fn stand_in(name: &str, arguments: &mut impl Iterator<Item = OsString>) -> Option<ExitCode> {
     match name {
         proxy::NAME => Some(proxy::execute(arguments.next())),
+        #[cfg(unix)]
         watchdog::NAME => Some(watchdog::execute(arguments.next())),
         _ => None,
     }

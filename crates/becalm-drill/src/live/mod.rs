@@ -13,7 +13,7 @@ use super::setup::Setup;
 use super::variant::Variant;
 use crate::show::Console;
 use lines::Lines;
-#[cfg(feature = "ws")]
+#[cfg(all(feature = "ws", unix))]
 pub use paper::Paper;
 use screen::Screen;
 

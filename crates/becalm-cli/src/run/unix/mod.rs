@@ -15,7 +15,7 @@ pub mod hooks;
 pub mod host;
 mod ignored;
 pub mod inbox;
-pub mod itself;
+mod itself;
 pub mod orphans;
 pub mod output;
 mod pipe;
