@@ -8,9 +8,8 @@ use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::{Mutex, PoisonError};
 
-use becalm::classify::{Classify, Failure};
+use becalm::classify::{Cause, Classify, Failure, FailureKind};
 use becalm::http::unanswered;
-use becalm::retry_on::{Cause, FailureKind};
 use futures_util::FutureExt;
 use http::header::LOCATION;
 use http::{Request, StatusCode};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use becalm::classify::{Class, grpc};
-use becalm::retry_on::{Cause, Methods};
+use becalm::classify::{Cause, Class, grpc};
+use becalm::retry_on::Methods;
 use becalm::{Budget, Hedge, Jitter};
 use becalm_grpc::service_config::{InvalidServiceConfig, ServiceConfig};
 use serde_json::{Value, json};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Failures, Methods, RetryOn, Statuses};
 use becalm::{Policy, StopReason};
 
 use crate::server::{Does, Server, Version};

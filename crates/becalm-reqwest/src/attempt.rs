@@ -1,9 +1,8 @@
 //! What is one attempt? The request is sent, after a 401 once more with new credentials, and what came
 //! of it is judged.
 
-use becalm::classify::{Effect, Verdict};
+use becalm::classify::{Cause, Effect, FailureKind, Verdict};
 use becalm::http::{self as semantics, Exchange};
-use becalm::retry_on::{Cause, FailureKind};
 use becalm::scope::ScopeHeader;
 use becalm::time::Sleeper;
 use becalm::{Attempt, Failure, Operation, Scope};

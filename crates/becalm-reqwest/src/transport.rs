@@ -3,9 +3,8 @@
 use std::error::Error;
 
 use becalm::Failure;
-use becalm::classify::connect;
+use becalm::classify::{Cause, FailureKind, connect};
 use becalm::http::unanswered;
-use becalm::retry_on::{Cause, FailureKind};
 
 /// By its kind, and by what its chain of sources holds.
 ///

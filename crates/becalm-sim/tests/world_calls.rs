@@ -2,7 +2,8 @@
 
 mod worlds;
 
-use becalm::retry_on::{FailureKind, Failures, RetryOn, Statuses};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Failures, RetryOn, Statuses};
 use becalm::{
     Budget, Bulkhead, Hedge, Operation, Policy, StopReason, Throttle, scope::Nested,
     throttle::Priority,

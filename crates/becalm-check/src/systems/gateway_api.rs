@@ -7,8 +7,9 @@
 use std::time::Duration;
 
 use becalm::budget::Window;
+use becalm::classify::FailureKind;
 use becalm::hint::HintMode;
-use becalm::retry_on::{Codes, FailureKind, Failures, RetryOn, Statuses};
+use becalm::retry_on::{Codes, Failures, RetryOn, Statuses};
 use becalm::{Budget, Jitter, Policy};
 
 use super::kubernetes::{check, is_of, is_same};

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use becalm::classify::Class;
+use becalm::classify::{Cause, Class, FailureKind};
 use becalm::idempotency::Operation;
-use becalm::retry_on::{Cause, FailureKind};
 use becalm::time::FakeSleeper;
 use becalm::{Failure, Policy};
 use becalm_check::{As, Checked, File, Mapping, Settings, Severity, check};

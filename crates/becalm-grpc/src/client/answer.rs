@@ -1,8 +1,7 @@
 //! What does the head of an answer say of a call? Nothing, which commits it, or its failure.
 
-use becalm::classify::{Failure, Verdict};
+use becalm::classify::{Cause, Failure, Verdict};
 use becalm::http::{self as semantics, Exchange};
-use becalm::retry_on::Cause;
 use becalm::time::UnixTime;
 use becalm::{Hint, Operation};
 use bytes::Bytes;

@@ -2,8 +2,7 @@
 
 use std::error::Error;
 
-use becalm::classify::{Classifier, Effect, Failure, grpc};
-use becalm::retry_on::{Cause, FailureKind};
+use becalm::classify::{Cause, Classifier, Effect, Failure, FailureKind, grpc};
 use becalm::{Attempt, classify::connect};
 use becalm_tower::client::Transport;
 use h2::Reason;

@@ -7,8 +7,8 @@ use becalm::rng::Random;
 use becalm::{
     Failure, Scope, StopReason,
     call::{Call, CallOptions, Decision, Start},
+    classify::Cause,
     classify::Verdict,
-    retry_on::Cause,
     scope::Told,
     time::Instant,
 };

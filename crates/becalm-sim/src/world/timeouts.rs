@@ -1,7 +1,7 @@
 //! When has a caller waited long enough? At the time-out of an attempt, and at the deadline of its
 //! call.
 
-use becalm::retry_on::{Cause, FailureKind};
+use becalm::classify::{Cause, FailureKind};
 use becalm::{Failure, StopReason};
 
 use super::event::Kind;

@@ -6,7 +6,7 @@ use becalm::{
     Breaker, Budget, Bulkhead, Failure, Hedge, Jitter, Policy, StopReason,
     call::Decision,
     classify::Verdict,
-    retry_on::{Cause, FailureKind},
+    classify::{Cause, FailureKind},
 };
 use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{

@@ -4,9 +4,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use becalm::classify::{Classifier, Verdict};
+use becalm::classify::{Cause, Classifier, FailureKind, Verdict};
 use becalm::http::{self as semantics, Exchange};
-use becalm::retry_on::{Cause, FailureKind};
 use becalm::scope::body_is_consumed;
 use becalm::{Attempt, Failure, Operation, Retrier};
 use http::{Request, Response};

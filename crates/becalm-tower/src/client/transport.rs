@@ -2,9 +2,8 @@
 
 use std::error::Error;
 
-use becalm::classify::Classifier;
+use becalm::classify::{Cause, Classifier, FailureKind};
 use becalm::http as semantics;
-use becalm::retry_on::{Cause, FailureKind};
 use becalm::{Attempt, Failure};
 
 use super::boxed::Boxed;

@@ -67,7 +67,7 @@ mod tests {
     use crate::time::Instant;
 
     fn start(aimd: Aimd) -> Learned {
-        Learned::start(&Limit::Aimd(aimd))
+        Learned::start(aimd.initial)
     }
 
     fn ended(at_millis: u64, took_millis: u64, outcome: Outcome) -> Sample {

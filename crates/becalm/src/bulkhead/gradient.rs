@@ -224,7 +224,7 @@ mod tests {
     };
 
     fn start() -> Learned {
-        Learned::start(&Limit::Gradient(CALM))
+        Learned::start(CALM.initial)
     }
 
     /// A state that knows its baseline of 10 ms; the next probe is far away.

@@ -4,7 +4,8 @@
 //! finds them held goes on: one completed call less is no loss. That it was dropped must not be
 //! lost; it leaves a note, which the next holder reads.
 
-use super::learned::{Learned, Lesson, whole};
+use super::learned::{Learned, whole};
+use super::lesson::Lesson;
 use super::{Limit, Outcome, Sample};
 use crate::sync::{AtomicU64, Guarded, Ordering};
 use crate::time::Instant;
@@ -20,7 +21,7 @@ pub(super) struct Learner {
 
 impl Learner {
     pub(super) fn new(limit: Limit) -> Self {
-        let state = Learned::start(&limit);
+        let state = Learned::start(limit.initial());
         Self {
             lesson: Guarded::new(&Lesson { limit, state }),
             note: AtomicU64::new(0),

@@ -25,6 +25,7 @@ mod config;
 mod gradient;
 mod learned;
 mod learner;
+mod lesson;
 #[cfg(any(feature = "std", becalm_loom))]
 mod queue;
 mod sample;

@@ -9,12 +9,12 @@ use super::flight::{Flight, Paid};
 use super::{Call, attempts_allowed, payer};
 #[cfg(feature = "std")]
 use crate::attempt::{Attempt, remaining};
+#[cfg(feature = "std")]
+use crate::classify::{Cause, FailureKind};
 use crate::classify::{Class, Failure, Verdict};
 use crate::decide::{Decision, Standing, decide};
 use crate::guard::Ended;
 use crate::hint::Hint;
-#[cfg(feature = "std")]
-use crate::retry_on::{Cause, FailureKind};
 use crate::rng::Random;
 use crate::shared::Shared;
 use crate::stop::StopReason;

@@ -2,8 +2,7 @@
 
 use std::io::{Error, ErrorKind};
 
-use super::{Classify, Failure};
-use crate::retry_on::{Cause, FailureKind};
+use super::{Cause, Classify, Failure, FailureKind};
 
 /// Classifies an IO error of `connect`, of a name's resolution or of a TLS handshake, when nothing of
 /// the operation has been sent yet.

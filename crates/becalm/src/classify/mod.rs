@@ -6,6 +6,7 @@
 //! [`sqlite`]. Each is a plain function from the code to a [`Failure`]; those of databases and gRPC
 //! also say what is contention, which is no sign of overload.
 
+mod cause;
 #[cfg(feature = "std")]
 pub mod connect;
 pub mod grpc;
@@ -16,15 +17,14 @@ pub mod sqlite;
 pub mod sqlstate;
 pub mod websocket;
 
+pub use cause::{Cause, FailureKind};
+
 use core::fmt::Display;
 use core::time::Duration;
 
 use crate::attempt::Attempt;
 use crate::hint::Hint;
 use crate::names::names;
-use crate::retry_on::Cause;
-#[cfg(feature = "std")]
-use crate::retry_on::FailureKind;
 
 names! {
     /// What a failure says about trying again.

@@ -4,9 +4,8 @@ use core::time::Duration;
 
 use ::http::HeaderMap;
 
-use crate::classify::{Failure, grpc};
+use crate::classify::{Cause, Failure, grpc};
 use crate::hint::pushback;
-use crate::retry_on::Cause;
 
 /// The failure of an answer without a body: then the trailers are in the head (`Trailers-Only` of
 /// gRPC over HTTP/2). A status that cannot be read is 2, `UNKNOWN`.

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use becalm::http::{self, Exchange};
-//! use becalm::{Failure, classify::Verdict, retry_on::Cause};
+//! use becalm::{Failure, classify::Verdict, classify::Cause};
 //! use std::time::{Duration, SystemTime};
 //!
 //! # use ::http::{HeaderMap, Method, Request, Response};

@@ -3,8 +3,7 @@
 use ::http::StatusCode;
 
 use super::Exchange;
-use crate::classify::{Classify, Failure, Verdict, http_status};
-use crate::retry_on::Cause;
+use crate::classify::{Cause, Classify, Failure, Verdict, http_status};
 
 /// Judges the status of an answer.
 ///

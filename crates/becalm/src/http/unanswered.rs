@@ -4,8 +4,7 @@ use std::error::Error;
 use std::io;
 use std::string::ToString;
 
-use crate::classify::{Classify, Failure};
-use crate::retry_on::{Cause, FailureKind};
+use crate::classify::{Cause, Classify, Failure, FailureKind};
 
 /// Classifies a request without an answer on a connection that was there, by the error of its client and the sources of
 /// that, in their order; for drivers.

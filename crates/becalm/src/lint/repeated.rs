@@ -5,7 +5,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::Case;
-use crate::retry_on::{Codes, FailureKind, Failures, RetryOn, Statuses};
+use crate::classify::FailureKind;
+use crate::retry_on::{Codes, Failures, RetryOn, Statuses};
 use crate::suggest::list;
 
 pub(super) fn repeats_non_idempotent(case: &Case<'_>) -> Option<String> {

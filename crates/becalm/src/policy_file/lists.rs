@@ -7,11 +7,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::value::Value;
+use crate::classify::FailureKind;
 use crate::grammar::Given;
-use crate::policy::{Fault, Unreadable};
-use crate::retry_on::{
-    Codes, FailureKind, Failures, Methods, RetryOn, Statuses, code_names, method_remedy,
-};
+use crate::policy::text::{Fault, Unreadable, add_statuses};
+use crate::retry_on::{Codes, Failures, Methods, RetryOn, Statuses, code_names, method_remedy};
 use crate::suggest::{list, remedy};
 
 /// The lists, in the order in which they are written.
@@ -129,7 +128,7 @@ fn statuses(items: Vec<Given>) -> Result<Statuses, Unreadable> {
         Given::Quoted(text) => text,
         other => other.shown(),
     });
-    entries.try_fold(Statuses::default(), |all, entry| all.add(&entry))
+    entries.try_fold(Statuses::default(), |all, entry| add_statuses(all, &entry))
 }
 
 fn codes(items: Vec<Given>) -> Result<Codes, Unreadable> {

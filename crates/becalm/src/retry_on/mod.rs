@@ -10,7 +10,7 @@ mod methods;
 mod statuses;
 
 pub use codes::Codes;
-pub use failures::{Cause, FailureKind, Failures};
+pub use failures::Failures;
 pub use methods::Methods;
 pub use statuses::Statuses;
 #[cfg(feature = "serde")]
@@ -20,7 +20,7 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::fmt;
 
-use crate::classify::{Class, Failure};
+use crate::classify::{Cause, Class, Failure, FailureKind};
 use crate::idempotency::Operation;
 use crate::setters::setters;
 
@@ -34,7 +34,8 @@ use crate::setters::setters;
 ///
 /// ```
 /// use becalm::Policy;
-/// use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
+/// use becalm::classify::FailureKind;
+/// use becalm::retry_on::{Failures, Methods, RetryOn, Statuses};
 ///
 /// let listed = RetryOn::new()
 ///     .methods(Methods::of(["GET", "PUT"]))

@@ -5,9 +5,6 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-#[cfg(feature = "text")]
-use crate::policy::{Fault, Unreadable};
-
 /// A set of HTTP statuses from 400 to 599: what is below is no failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statuses([u64; 4]);
@@ -41,15 +38,8 @@ impl Statuses {
 
     /// Adds what one entry of a list names: `503`, `5xx`, `502-504`.
     #[cfg(feature = "text")]
-    pub(crate) fn add(self, entry: &str) -> Result<Self, Unreadable> {
-        let range = read(entry.trim()).ok_or_else(|| {
-            let sentence = format!(
-                "`{entry}` names no status of a failure; write one from 400 to 599 such as 503, a class such as \
-                 \"5xx\" or a range such as \"502-504\""
-            );
-            Unreadable::new(Fault::Value, sentence)
-        })?;
-        Ok(range.fold(self, Self::and))
+    pub(crate) fn add(self, entry: &str) -> Option<Self> {
+        Some(read(entry.trim())?.fold(self, Self::and))
     }
 
     /// As few entries as say it: classes, ranges of at least three, and single ones.
@@ -102,16 +92,6 @@ impl FromIterator<u16> for Statuses {
 impl fmt::Display for Statuses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.entries().join(", "))
-    }
-}
-
-/// Reads statuses, classes and ranges apart by commas, such as `429, 5xx`.
-#[cfg(feature = "text")]
-impl core::str::FromStr for Statuses {
-    type Err = Unreadable;
-
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        text.split(',').try_fold(Self::default(), Self::add)
     }
 }
 

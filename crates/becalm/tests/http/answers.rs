@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use becalm::http::{Exchange, MalformedKey, classify_status, idempotency_key, operation, verdict};
 use becalm::{
-    Class, Classify, Effect, Failure, Hint, IdempotencyKey, Operation, classify::Verdict,
-    retry_on::Cause,
+    Class, Classify, Effect, Failure, Hint, IdempotencyKey, Operation, classify::Cause,
+    classify::Verdict,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 

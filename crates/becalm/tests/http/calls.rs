@@ -3,10 +3,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use becalm::classify::{Rejected, judged};
+use becalm::classify::{Cause, Rejected, judged};
 use becalm::hint::pushback;
 use becalm::http::{Exchange, operation, verdict};
-use becalm::retry_on::Cause;
 use becalm::rng::Seed;
 use becalm::time::FakeSleeper;
 use becalm::{Budget, Failure, GaveUp, Jitter, Operation, Policy, Retrier, Sleeper, StopReason};

@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use becalm::http::{hint, should_retry, verdict};
-use becalm::{Class, Failure, Hint, classify::Verdict, retry_on::Cause};
+use becalm::{Class, Failure, Hint, classify::Cause, classify::Verdict};
 
 use super::answers::{FIRST, failure, headers, status, wall};
 

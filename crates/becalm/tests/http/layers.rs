@@ -4,9 +4,8 @@
 use std::cell::Cell;
 use std::time::{Duration, SystemTime};
 
-use becalm::classify::{Rejected, judged};
+use becalm::classify::{Cause, Rejected, judged};
 use becalm::http::{Exchange, hint, scope, should_retry, told, verdict, write_scope, write_told};
-use becalm::retry_on::Cause;
 use becalm::time::{ClockId, FakeSleeper};
 use becalm::{
     Failure, GaveUp, Hint, Operation, Policy, Retrier, Scope, Sleeper, StopReason,

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::any_policy::parts::valid_parts;
 use becalm::budget::Tokens;
-use becalm::retry_on::{Codes, FailureKind, Failures, Methods, RetryOn, Statuses};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 use becalm::{Backoff, Budget, Jitter, Policy, hint::HintMode, scope::Nested};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

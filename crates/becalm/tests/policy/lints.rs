@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use becalm::budget::Ratio;
-use becalm::retry_on::{Codes, FailureKind, Failures, Methods, RetryOn, Statuses};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 use becalm::{
     Backoff, Budget, Jitter, Policy, hint::HintMode, lint::Lint, preset::Preset, scope::Nested,
 };

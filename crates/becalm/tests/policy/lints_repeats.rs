@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use becalm::retry_on::{Codes, FailureKind, Methods, RetryOn, Statuses};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Codes, Methods, RetryOn, Statuses};
 use becalm::{Jitter, Policy};
 
 use crate::lints::{codes, listed, message, secs};

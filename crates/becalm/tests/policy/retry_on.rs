@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use becalm::call::{Call, CallOptions, Decision};
-use becalm::classify::Class;
+use becalm::classify::{Cause, Class, FailureKind};
 use becalm::policy::InvalidPolicy;
-use becalm::retry_on::{Cause, Codes, FailureKind, Failures, Methods, RetryOn, Statuses};
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 use becalm::rng::SplitMix64;
 use becalm::shared::Shared;
 use becalm::time::Instant;

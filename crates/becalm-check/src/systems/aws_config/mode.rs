@@ -6,9 +6,10 @@
 use std::time::Duration;
 
 use becalm::Policy;
+use becalm::classify::FailureKind;
 use becalm::preset::Preset;
 use becalm::rate::AdaptiveRate;
-use becalm::retry_on::{Codes, FailureKind, Failures, Methods, RetryOn, Statuses};
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
 use crate::mapping::Draft;
 

@@ -11,8 +11,9 @@ mod retrying;
 mod sections;
 
 use becalm::Policy;
+use becalm::classify::FailureKind;
 use becalm::preset::Preset;
-use becalm::retry_on::{Codes, FailureKind, Failures, Methods, RetryOn};
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn};
 
 use crate::code;
 use crate::document::{Document, Span};

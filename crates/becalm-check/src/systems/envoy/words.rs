@@ -4,7 +4,8 @@
 //! `wouldRetryFromReset`) and the router filter's page in Envoy's documentation. Envoy never asks for
 //! the method.
 
-use becalm::retry_on::{Codes, FailureKind, Failures, Methods, RetryOn, Statuses};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
 use crate::list::list;
 use crate::meant::did_you_mean;

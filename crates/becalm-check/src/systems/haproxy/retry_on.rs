@@ -1,6 +1,7 @@
 //! What do the words of `retry-on` mean?
 
-use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Failures, Methods, RetryOn, Statuses};
 
 use super::lines::{Line, Word};
 use crate::code;

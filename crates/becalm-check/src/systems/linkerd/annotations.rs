@@ -7,8 +7,9 @@
 use std::time::Duration;
 
 use becalm::Policy;
+use becalm::classify::FailureKind;
 use becalm::preset::Preset;
-use becalm::retry_on::{Codes, FailureKind, Failures, RetryOn, Statuses};
+use becalm::retry_on::{Codes, Failures, RetryOn, Statuses};
 
 use crate::code;
 use crate::document::{Document, Key, Node, Span};

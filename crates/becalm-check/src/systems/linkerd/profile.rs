@@ -9,8 +9,9 @@ use std::time::Duration;
 use becalm::Budget;
 use becalm::Policy;
 use becalm::budget::Window;
+use becalm::classify::FailureKind;
 use becalm::preset::Preset;
-use becalm::retry_on::{Codes, FailureKind, Failures, RetryOn};
+use becalm::retry_on::{Codes, Failures, RetryOn};
 use becalm::support::Human;
 
 use super::conditions::{half_range, methods, statuses};

@@ -1,6 +1,7 @@
 //! What do the words of `proxy_next_upstream` and its kin mean?
 
-use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Failures, Methods, RetryOn, Statuses};
 
 use super::directives::Word;
 use super::settings::Family;

@@ -3,7 +3,8 @@
 //! The classes' own places in their hierarchies: the JDK, spring-projects/spring-framework 7.0 (`RestClientException`,
 //! `WebClientException` and their kinds), netty, and `FeignException` of feign. A class of the application says nothing.
 
-use becalm::retry_on::{FailureKind, Failures, Statuses};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Failures, Statuses};
 
 use FailureKind::{Connect, ConnectTimeout, RefusedStream, Reset, TimedOut};
 

@@ -1,6 +1,7 @@
 //! What does the filter Retry of the gateway on `WebFlux` repeat, and how often?
 
-use becalm::retry_on::{Codes, FailureKind, Methods, RetryOn, Statuses};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Codes, Methods, RetryOn, Statuses};
 
 use super::filter::{Filter, origin};
 use super::spring::{Exceptions, series, status};

@@ -11,6 +11,7 @@ mod bulkhead;
 mod hedge;
 mod rate;
 mod reader;
+mod statuses;
 #[cfg(feature = "serde")]
 mod table;
 mod throttle;
@@ -20,9 +21,12 @@ mod writer;
 
 #[cfg(all(test, feature = "serde"))]
 pub(crate) use table::KIND;
-#[cfg(feature = "serde")]
-pub(crate) use table::{has_tables, read_table};
 pub use unreadable::{Fault, Unreadable};
+#[cfg(feature = "serde")]
+pub(crate) use {
+    statuses::add as add_statuses,
+    table::{has_tables, read_table},
+};
 
 use core::fmt;
 
