@@ -208,7 +208,6 @@ impl PolicyFlags {
 
     /// Whether `--budget` was given: for a command whose one call has little use for a budget that
     /// bounds many.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "for a run"))]
     pub fn budget_is_given(&self) -> bool {
         self.budget.is_some()
     }
