@@ -3,6 +3,8 @@
 use becalm::support::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::drill;
+
 /// Words of other tools, and what they are here.
 const WORDS: [(&[&str], &str); 4] = [
     (
@@ -44,11 +46,9 @@ const WORDS: [(&[&str], &str); 4] = [
 pub fn added(mut refusal: clap::Error) -> clap::Error {
     let tip = match refusal.kind() {
         ErrorKind::UnknownArgument => named(&refusal, ContextKind::InvalidArg).and_then(flag),
-        // Below a subcommand it is no command that was meant.
-        ErrorKind::InvalidSubcommand if !is_of_drill(&refusal) => {
-            named(&refusal, ContextKind::InvalidSubcommand)
-                .map(|name| format!("to retry a command, write 'becalm run -- {name} ..'"))
-        }
+        ErrorKind::InvalidSubcommand if is_of_drill(&refusal) => drills(&refusal),
+        ErrorKind::InvalidSubcommand => named(&refusal, ContextKind::InvalidSubcommand)
+            .map(|name| format!("to retry a command, write 'becalm run -- {name} ..'")),
         _ => None,
     };
     let is_wrong = tip.is_some() || !is_near(&refusal);
@@ -70,6 +70,13 @@ fn is_near(refusal: &clap::Error) -> bool {
     given
         .zip(suggested)
         .is_some_and(|(given, suggested)| nearest(given, [suggested]).is_some())
+}
+
+/// Below a subcommand it is no command that was meant. Which drills there are, unless clap names one that was probably meant.
+fn drills(refusal: &clap::Error) -> Option<String> {
+    let is_near = refusal.get(ContextKind::SuggestedSubcommand).is_some();
+    let there_are = || drill::names().join("', '");
+    (!is_near).then(|| format!("there are '{}'", there_are()))
 }
 
 fn is_of_drill(refusal: &clap::Error) -> bool {

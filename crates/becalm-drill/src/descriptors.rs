@@ -1,7 +1,5 @@
 //! May this process open as many sockets as the drill needs?
 
-use std::fmt;
-
 use crate::system;
 
 /// What a drill of the usual size takes, and every drill asks for.
@@ -17,9 +15,9 @@ const OTHERS: f64 = 64.0;
 ///
 /// # Errors
 ///
-/// Not even the usual number can be had, though it may be needed: the figures would be those of
+/// A sentence: not even the usual number can be had, though it may be needed: the figures would be those of
 /// sockets that cannot be opened.
-pub fn raise(connections: f64) -> Result<Option<String>, TooFew> {
+pub fn raise(connections: f64) -> Result<Option<String>, String> {
     let bound = bound(connections);
     let wanted = bound.max(USUAL);
     let (soft, hard) = system::files().unwrap_or((USUAL, USUAL));
@@ -29,7 +27,10 @@ pub fn raise(connections: f64) -> Result<Option<String>, TooFew> {
     }
     let needed = bound.min(USUAL);
     if allowed < needed {
-        Err(TooFew { allowed, needed })
+        Err(format!(
+            "this system allows {allowed} open files, but the drill's sockets need {needed}; raise the hard limit \
+             (ulimit -Hn), or lower --load or --queue"
+        ))
     } else {
         Ok((allowed < wanted).then(|| {
             format!(
@@ -41,6 +42,7 @@ pub fn raise(connections: f64) -> Result<Option<String>, TooFew> {
 }
 
 /// Raises the limit as far as this system allows, and returns it.
+#[cfg(all(feature = "ws", unix))]
 pub fn raise_all() -> u64 {
     let (soft, hard) = system::files().unwrap_or((USUAL, USUAL));
     if system::allow_files(hard, hard) {
@@ -57,26 +59,6 @@ fn bound(connections: f64) -> u64 {
     let all = all as u64;
     all
 }
-
-/// The limit is too low for the drill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooFew {
-    allowed: u64,
-    needed: u64,
-}
-
-impl fmt::Display for TooFew {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { allowed, needed } = self;
-        write!(
-            f,
-            "this system allows {allowed} open files, but the drill's sockets need {needed}; raise \
-             the hard limit (ulimit -Hn), or lower --load or --queue"
-        )
-    }
-}
-
-impl std::error::Error for TooFew {}
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,11 @@
 //! How is a drill held? It is planned, held, judged and told, in this order, whatever it breaks.
 
+use std::fmt;
 use std::sync::atomic::AtomicUsize;
 
-use becalm_report::{Page, Table};
+use becalm_report::Page;
 
-use crate::show::Show;
+use crate::show::{Section, Show};
 
 /// A drill that is planned: what it takes was read and checked, and nothing has begun.
 pub trait Drill: Sized {
@@ -58,17 +59,6 @@ pub trait Report {
     fn is_as_expected(&self) -> bool;
 }
 
-/// Figures side by side.
-#[derive(Debug, Clone)]
-pub struct Section {
-    /// The figures.
-    pub table: Table,
-    /// What the words over the table mean.
-    pub legend: &'static str,
-    /// What the figures say.
-    pub conclusion: String,
-}
-
 /// Why a drill did not come to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Broken {
@@ -77,6 +67,17 @@ pub enum Broken {
     /// It cannot be held: a sentence.
     Sentence(String),
 }
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Signal => "the drill was ended by a signal",
+            Self::Sentence(sentence) => sentence,
+        })
+    }
+}
+
+impl std::error::Error for Broken {}
 
 impl From<String> for Broken {
     fn from(sentence: String) -> Self {

@@ -12,7 +12,6 @@ use becalm::run::{Last, RetrierBuilder, Stopped};
 use becalm_reqwest::{Client, NoAnswer};
 
 use super::ledger::{Count, InFlight, Ledger};
-use super::unready::Unready;
 
 /// The clients of one policy, which share connections and retrier.
 #[derive(Debug)]
@@ -32,12 +31,14 @@ impl HttpClient {
         address: SocketAddr,
         retrier: RetrierBuilder,
         ledger: Arc<Ledger>,
-    ) -> Result<Self, Unready> {
-        let retrier = retrier.observer(Attempts(ledger.clone())).build()?;
+    ) -> Result<Self, String> {
+        let retrier = retrier.observer(Attempts(ledger.clone())).build();
+        let retrier = retrier.map_err(|invalid| format!("the policy is refused: {invalid}"))?;
         // A proxy of the environment is not for this machine.
         let reqwest = reqwest::Client::builder().no_proxy();
         Ok(Self {
-            client: Client::new(reqwest, &retrier)?,
+            client: Client::new(reqwest, &retrier)
+                .map_err(|error| format!("reqwest cannot build its client: {error}"))?,
             url: format!("http://{address}/"),
             ledger,
         })

@@ -1,48 +1,16 @@
 //! How does a drill start processes of its own? As this program again, under another name.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-use crate::fault;
-#[cfg(all(feature = "ws", unix))]
-use crate::ws;
 
 /// Whether a process of a drill would know what it is.
 static KNOWS: AtomicBool = AtomicBool::new(false);
 
-/// Does the work of one of a drill's processes if these are its arguments; the result is its exit code. A program that holds drills
-/// calls it first in `main`, as a drill starts that program again for what has to outlive it:
-///
-/// ```no_run
-/// use std::process::ExitCode;
-///
-/// fn main() -> ExitCode {
-///     if let Some(code) = becalm_drill::stand_in(std::env::args_os()) {
-///         return code;
-///     }
-///     // Plans and holds a drill.
-///     ExitCode::SUCCESS
-/// }
-/// ```
-pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+/// From now on this program knows what it is when a drill starts it.
+pub fn knows() {
     KNOWS.store(true, Ordering::Relaxed);
-    let mut arguments = arguments.into_iter();
-    // A shell that starts it cannot give it another name: then that is its first argument.
-    for _ in 0..2 {
-        let name = arguments.next()?;
-        let name = name.to_str()?;
-        if let Some(code) = fault::stand_in(name, &mut arguments) {
-            return Some(code);
-        }
-        #[cfg(all(feature = "ws", unix))]
-        if let Some(code) = ws::stand_in(name, &mut arguments) {
-            return Some(code);
-        }
-    }
-    None
 }
 
 /// This program, under this name.

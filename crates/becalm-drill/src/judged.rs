@@ -24,10 +24,32 @@ use super::setup::Setup;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     pub outcome: verdict::Outcome,
-    /// None where the service came back.
-    pub verdict: Option<Verdict>,
-    /// Why neither means anything, in a word.
-    pub void: Option<&'static str>,
+    /// None where the service came back; or why there is no verdict.
+    pub verdict: Result<Option<Verdict>, Void>,
+}
+
+/// Why there is no verdict on a round: what hides the rest comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Void {
+    /// This machine had too few connections.
+    Short,
+    /// The target was unwell before the fault.
+    Unwell,
+    /// The generator was late.
+    Late,
+    /// Too few calls began to say anything.
+    Idle,
+}
+
+impl Void {
+    /// The name in the JSON document: stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Short | Self::Late => "void",
+            Self::Unwell => "unwell",
+            Self::Idle => "idle",
+        }
+    }
 }
 
 impl Judged {
@@ -64,16 +86,17 @@ impl Judged {
         scenario.horizon = elapsed.min(setup.length());
         let outcome = judge_sparing(&scenario, run, lead);
         Self {
-            verdict: rule_on_one(&scenario, &outcome),
+            verdict: Ok(rule_on_one(&scenario, &outcome)),
             outcome,
-            void: None,
         }
     }
 
     /// The name in the JSON document: stable.
     pub fn name(&self) -> &'static str {
-        let verdict = self.verdict.map_or("back", Verdict::as_str);
-        self.void.unwrap_or(verdict)
+        match self.verdict {
+            Ok(verdict) => verdict.map_or("back", Verdict::as_str),
+            Err(void) => void.name(),
+        }
     }
 
     /// The verdict in a table: when the service was back, or what it was.
@@ -87,14 +110,13 @@ impl Judged {
     /// Whether retries alone kept the service down: first tries were less than it can serve, and
     /// attempts were more.
     pub fn is_storm(&self) -> bool {
-        let is_down = self.verdict == Some(Verdict::Metastable) && self.void.is_none();
-        is_down && self.outcome.is_storm()
+        self.verdict == Ok(Some(Verdict::Metastable)) && self.outcome.is_storm()
     }
 
     /// How long after the fault the service was back. None where it was not.
     pub fn back_after(&self) -> Option<Duration> {
         let time = self.outcome.recovery.time();
-        time.filter(|_| self.verdict.is_none() && self.void.is_none())
+        time.filter(|_| self.verdict == Ok(None))
     }
 }
 
@@ -163,7 +185,7 @@ mod tests {
     #[test]
     fn retries_that_keep_the_service_down_are_metastable_and_a_storm() {
         let judged = judged(&stormy(), &usual(), 10_000);
-        assert_eq!(judged.verdict, Some(Verdict::Metastable));
+        assert_eq!(judged.verdict, Ok(Some(Verdict::Metastable)));
         assert!(judged.is_storm());
         assert!((judged.outcome.offered - 1_040.0).abs() < 1.0);
         assert_eq!((judged.name(), judged.back_after()), ("metastable", None));
@@ -172,7 +194,7 @@ mod tests {
     #[test]
     fn a_service_is_back_when_calls_that_begin_are_answered_again() {
         let judged = judged(&protected(), &usual(), 10_000);
-        assert_eq!((judged.name(), judged.verdict), ("back", None));
+        assert_eq!((judged.name(), judged.verdict), ("back", Ok(None)));
         // 30 of the calls from 3 s on succeed, and 260 of those from 4 s on.
         let back = judged.back_after().unwrap();
         assert!(back > Duration::from_millis(850), "{back:?}");
@@ -201,7 +223,7 @@ mod tests {
             judged.outcome.is_storm(),
             "to one who looks at attempts alone"
         );
-        assert_eq!(judged.verdict, Some(Verdict::Overloaded));
+        assert_eq!(judged.verdict, Ok(Some(Verdict::Overloaded)));
         assert!(!judged.is_storm());
     }
 
@@ -215,7 +237,7 @@ mod tests {
         let mut seconds = [(500, 0, 500, 500); 10];
         (seconds[1], seconds[2]) = ((500, 0, 500, 0), (500, 0, 500, 0));
         let judged = judged(&recording(seconds), &setup, 10_000);
-        assert_eq!((judged.name(), judged.verdict), ("back", None));
+        assert_eq!((judged.name(), judged.verdict), ("back", Ok(None)));
     }
 
     /// The last three seconds before the fault are hit: without them all was well, and half of it is not.
@@ -245,7 +267,7 @@ mod tests {
         let mut seconds = [(260, 0, 260, 0); 10];
         seconds[0] = (260, 0, 260, 260);
         let judged = judged(&recording(seconds), &usual(), 10_000);
-        assert_eq!(judged.verdict, Some(Verdict::Metastable));
+        assert_eq!(judged.verdict, Ok(Some(Verdict::Metastable)));
         assert!(!judged.is_storm());
     }
 

@@ -213,7 +213,9 @@ fn recovery(contender: &Contender, setup: &Setup, most: u32) -> String {
             }
         ),
         None if judged.is_storm() => write!(sentence, "was kept down by a storm too"),
-        None if judged.verdict == Some(Verdict::Overloaded) => write!(sentence, "was overloaded"),
+        None if judged.verdict == Ok(Some(Verdict::Overloaded)) => {
+            write!(sentence, "was overloaded")
+        }
         None => write!(
             sentence,
             "was not back {} after the fault, though it was offered no more than it can serve: a \

@@ -1,6 +1,8 @@
 //! What does the JSON document of every drill begin with, and how is it written?
 
-use serde::Serialize;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
 
 /// Which becalm has held the drill, and how to hold it again.
 #[derive(Debug, Serialize)]
@@ -33,4 +35,33 @@ pub fn text(document: &impl Serialize) -> Result<String, String> {
         Ok(text) => Ok(text + "\n"),
         Err(error) => Err(format!("the figures cannot be written as JSON: {error}")),
     }
+}
+
+/// A duration in milliseconds.
+///
+/// # Errors
+///
+/// As the serializer says.
+pub fn in_ms<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(milliseconds(*time))
+}
+
+/// A duration in milliseconds; null without one.
+///
+/// # Errors
+///
+/// As the serializer says.
+#[cfg(all(feature = "ws", unix))]
+#[expect(clippy::ref_option, reason = "serde hands over the field")]
+pub fn in_ms_or_null<S: Serializer>(
+    time: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    time.map(milliseconds).serialize(serializer)
+}
+
+/// The duration in milliseconds, as the JSON document has it.
+#[expect(clippy::cast_precision_loss)] // exact up to 104 days
+pub fn milliseconds(duration: Duration) -> f64 {
+    duration.as_nanos() as f64 / 1e6
 }

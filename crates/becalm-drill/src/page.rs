@@ -57,26 +57,8 @@ pub fn page(outcome: &Outcome) -> Page {
     )
     .heading("The figures")
     .table(&outcome::table(&outcome.contenders, Room::Page))
-    .definitions(WORDS)
-    .heading("Why")
-    .paragraph(
-        "While the service hangs, every attempt times out and is sent again, so its queue \
-             fills. When it works again, it works on requests whose clients have left long ago. \
-             Their successors wait behind them, time out as well, and are sent again: the retries \
-             alone keep the service above its capacity, and the fault is no longer needed.",
-    )
-    .paragraph(
-        "Backoff and jitter move retries to other moments. They do not make them fewer, and \
-             where calls come from many independent users none waits for another, so the load \
-             stays. A budget makes them fewer: retries are a share of the calls that succeed, whatever \
-             fails, and the queue drains.",
-    )
-    .paragraph(
-        "A breaker and a bulkhead bound something else, and end the storm as well. A breaker stops \
-             calling a service that does not answer, but for a probe now and then. A bulkhead bounds \
-             the attempts in flight, so that no more of them can go stale than the service works off \
-             while its clients wait. Both refuse calls; a budget refuses retries.",
-    );
+    .definitions(WORDS);
+    let page = with_reasons(page);
     let page = if outcome.twins.is_empty() {
         page
     } else {
@@ -96,6 +78,29 @@ pub fn page(outcome: &Outcome) -> Page {
         .definitions(parameters(outcome))
         .heading("Run it again")
         .code(&outcome.command)
+}
+
+/// Why retries do that, and what ends it.
+fn with_reasons(page: Page) -> Page {
+    page.heading("Why")
+        .paragraph(
+            "While the service hangs, every attempt times out and is sent again, so its queue \
+                 fills. When it works again, it works on requests whose clients have left long ago. \
+                 Their successors wait behind them, time out as well, and are sent again: the retries \
+                 alone keep the service above its capacity, and the fault is no longer needed.",
+        )
+        .paragraph(
+            "Backoff and jitter move retries to other moments. They do not make them fewer, and \
+                 where calls come from many independent users none waits for another, so the load \
+                 stays. A budget makes them fewer: retries are a share of the calls that succeed, whatever \
+                 fails, and the queue drains.",
+        )
+        .paragraph(
+            "A breaker and a bulkhead bound something else, and end the storm as well. A breaker stops \
+                 calling a service that does not answer, but for a probe now and then. A bulkhead bounds \
+                 the attempts in flight, so that no more of them can go stale than the service works off \
+                 while its clients wait. Both refuse calls; a budget refuses retries.",
+        )
 }
 
 /// The second part.

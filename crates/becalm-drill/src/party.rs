@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use becalm::classify::judged;
 use becalm::http::{Exchange, classify_status};
 use becalm::rng::Seed;
+use becalm::run::RetrierBuilder;
 use becalm::shared::Shared;
 use becalm::{Attempt, Classify, Policy, Retrier, StopReason, classify::Verdict};
 use http::StatusCode;
@@ -16,7 +17,6 @@ use super::client::{Broken, Connections};
 use super::http_client::HttpClient;
 use super::ledger::{Count, Ledger};
 use super::server::{self, Service};
-use super::unready::Unready;
 use super::wire::Wire;
 
 /// One policy's clients with their service.
@@ -49,11 +49,16 @@ impl Party {
         wire: Wire,
         seed: u64,
         ledger: Arc<Ledger>,
-    ) -> Result<Self, Unready> {
-        let address = server::start(service, ledger.clone()).await?;
+    ) -> Result<Self, String> {
+        let address = server::start(service, ledger.clone()).await;
+        let address = address.map_err(|error| {
+            format!(
+                "cannot listen on a port of 127.0.0.1: {error}; allow this process to open sockets"
+            )
+        })?;
         let builder = policy.builder().name(name).seed(Seed::fixed(seed));
         let clients = match wire {
-            Wire::Own => Clients::Own(builder.build()?, Connections::to(address, Ask::default())),
+            Wire::Own => Clients::Own(built(builder)?, Connections::to(address, Ask::default())),
             #[cfg(feature = "http")]
             Wire::Reqwest => Clients::Reqwest(HttpClient::to(address, builder, ledger.clone())?),
         };
@@ -77,10 +82,10 @@ impl Party {
         policy: Policy,
         seed: u64,
         ledger: Arc<Ledger>,
-    ) -> Result<Self, Unready> {
+    ) -> Result<Self, String> {
         let builder = policy.builder().name(name).seed(Seed::fixed(seed));
         Ok(Self {
-            clients: Clients::Own(builder.build()?, connections),
+            clients: Clients::Own(built(builder)?, connections),
             ledger,
             is_counted: false,
             calls: AtomicU64::new(0),
@@ -159,6 +164,17 @@ fn verdict(answer: Result<&StatusCode, &Broken>, ask: &Ask, attempt: u32) -> Ver
         Ok(status) => classify_status(*status, Exchange::new(ask.operation(), attempt)),
         Err(broken) => broken.classify().into(),
     }
+}
+
+/// A retrier of a policy, or why that is refused.
+///
+/// # Errors
+///
+/// A sentence.
+fn built(builder: RetrierBuilder) -> Result<Retrier, String> {
+    builder
+        .build()
+        .map_err(|invalid| format!("the policy is refused: {invalid}"))
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::ledger::Ledger;
 use super::party::Party;
 use super::server::Service;
-use super::unready::Unready;
 use super::wire::Wire;
 
 /// How long calls may go on after the last arrival at least; longer ones are cut off.
@@ -92,7 +91,7 @@ impl Replay {
         wire: Wire,
         policies: impl Iterator<Item = (&'a str, &'a Policy)>,
         seed: u64,
-    ) -> Result<Self, Unready> {
+    ) -> Result<Self, String> {
         let mut parties = Vec::new();
         let mut seed = seed;
         for (name, policy) in policies {

@@ -1,7 +1,6 @@
 //! What is the drill made of? The service, the load, the fault and their bounds: plain data.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -11,8 +10,12 @@ use becalm_sim::scenario::Service;
 use serde::Serialize;
 
 use super::ledger::BUCKET;
-use super::tail::Tail;
+use super::origin::milliseconds;
 use super::wire::Wire;
+
+/// Why a course is refused that is no whole number of buckets.
+const STEPS: &str = "--before, --trigger and --after are counted in steps of 10ms: give each a multiple of that, and at \
+                     least one";
 
 /// The longest drill.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -96,14 +99,6 @@ impl Setup {
         self.before.saturating_add(self.trigger)
     }
 
-    /// The second part, if there is to be one.
-    pub fn tail(&self) -> Option<Tail> {
-        (!self.tail.is_zero()).then_some(Tail {
-            length: self.tail,
-            wire: self.wire,
-        })
-    }
-
     /// The connections that one policy's clients may hold at once: what the service has taken in
     /// for as long as a client waits, and what it is about to refuse.
     pub fn most_connections(&self, policy: &Policy) -> f64 {
@@ -113,36 +108,65 @@ impl Setup {
     }
 
     /// Refuses what could not be measured or would not end.
-    pub fn validate(&self, policy: &Policy) -> Result<(), InvalidSetup> {
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the flag and the remedy.
+    pub fn validate(&self, policy: &Policy) -> Result<(), String> {
         let whole = |time: Duration| time.as_nanos() % BUCKET.as_nanos() == 0;
-        let first_tries = self.load * self.length().as_secs_f64();
-        if !(1..=1_000).contains(&self.workers) {
-            Err(InvalidSetup::Workers)
-        } else if !(Duration::from_millis(1)..=Duration::from_secs(10)).contains(&self.service_time)
-        {
-            Err(InvalidSetup::ServiceTime)
-        } else if !(1..=100_000).contains(&self.queue) {
-            Err(InvalidSetup::Queue)
-        } else if !(1.0..=5_000.0).contains(&self.load) {
-            Err(InvalidSetup::Load)
-        } else if !(BUCKET..=Duration::from_secs(30)).contains(&self.client_timeout) {
-            Err(InvalidSetup::ClientTimeout)
-        } else if ![self.before, self.trigger, self.after]
-            .into_iter()
-            .all(|time| whole(time) && !time.is_zero())
-        {
-            Err(InvalidSetup::Steps)
-        } else if self.after < Duration::from_secs(1) {
-            Err(InvalidSetup::After)
-        } else if !self.tail.is_zero() && !TAIL.contains(&self.tail) {
-            Err(InvalidSetup::Tail)
-        } else if self.length() > LONGEST {
-            Err(InvalidSetup::Length(self.length()))
-        } else if first_tries * f64::from(policy.attempts) > MOST_ATTEMPTS {
-            Err(InvalidSetup::Attempts)
-        } else {
-            Ok(())
+        let course = [self.before, self.trigger, self.after];
+        let second = Duration::from_secs(1);
+        let attempts = self.load * self.length().as_secs_f64() * f64::from(policy.attempts);
+        let rules = [
+            (
+                (1..=1_000).contains(&self.workers),
+                "--workers must be from 1 to 1000",
+            ),
+            (
+                (Duration::from_millis(1)..=second * 10).contains(&self.service_time),
+                "--service-time must be from 1ms to 10s",
+            ),
+            (
+                (1..=100_000).contains(&self.queue),
+                "--queue must be from 1 to 100000",
+            ),
+            (
+                (1.0..=5_000.0).contains(&self.load),
+                "--load must be from 1 to 5000 first tries per second",
+            ),
+            (
+                (BUCKET..=second * 30).contains(&self.client_timeout),
+                "--client-timeout must be from 10ms to 30s",
+            ),
+            (
+                course.into_iter().all(|it| whole(it) && !it.is_zero()),
+                STEPS,
+            ),
+            (
+                self.after >= second,
+                "--after must be at least 1s: a recovery is judged by a whole second",
+            ),
+            (
+                self.tail.is_zero() || TAIL.contains(&self.tail),
+                "--tail must be from 2s to 60s, or 0s to leave the second part out",
+            ),
+        ];
+        if let Some((_, sentence)) = rules.into_iter().find(|(holds, _)| !holds) {
+            return Err(sentence.into());
         }
+        if self.length() > LONGEST {
+            return Err(format!(
+                "the drill would last {}; --before, --trigger and --after may come to {} together",
+                Human(self.length()),
+                Human(LONGEST)
+            ));
+        }
+        if attempts > MOST_ATTEMPTS {
+            let sentence = "the calls may come to more than a million attempts per policy; lower --load, the durations \
+                            or --attempts";
+            return Err(sentence.into());
+        }
+        Ok(())
     }
 
     /// What will keep a storm from lasting, in sentences: legal, but not the demonstration.
@@ -176,6 +200,24 @@ impl Setup {
     }
 }
 
+/// The length of a course around a service that is not the drill's own, if it can be judged.
+///
+/// # Errors
+///
+/// A sentence that names the flag and the remedy.
+pub fn course(before: Duration, trigger: Duration, after: Duration) -> Result<Duration, String> {
+    let whole = |time: Duration| time.as_nanos() % BUCKET.as_nanos() == 0 && !time.is_zero();
+    if ![before, trigger, after].into_iter().all(whole) {
+        return Err(STEPS.into());
+    }
+    if before < Duration::from_secs(1) || after < Duration::from_secs(3) {
+        let sentence = "--before must be at least 1s, which says what is usual, and --after at least 3s: a recovery is judged \
+                        by whole seconds";
+        return Err(sentence.into());
+    }
+    Ok(before.saturating_add(trigger).saturating_add(after))
+}
+
 /// The setup as it stands in the JSON document.
 #[derive(Debug, Serialize)]
 pub struct SetupRecord {
@@ -186,10 +228,32 @@ pub struct SetupRecord {
     capacity_per_s: f64,
     rate_per_s: f64,
     client_timeout_ms: f64,
+    #[serde(flatten)]
+    course: CourseRecord,
+}
+
+/// The course as it stands in the JSON document.
+#[derive(Debug, Serialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "names of the document, with their unit"
+)]
+pub struct CourseRecord {
     before_ms: f64,
     trigger_ms: f64,
     after_ms: f64,
     bucket_ms: f64,
+}
+
+impl From<&Setup> for CourseRecord {
+    fn from(setup: &Setup) -> Self {
+        Self {
+            before_ms: milliseconds(setup.before),
+            trigger_ms: milliseconds(setup.trigger),
+            after_ms: milliseconds(setup.after),
+            bucket_ms: milliseconds(BUCKET),
+        }
+    }
 }
 
 impl From<&Setup> for SetupRecord {
@@ -202,82 +266,15 @@ impl From<&Setup> for SetupRecord {
             capacity_per_s: setup.capacity(),
             rate_per_s: setup.load,
             client_timeout_ms: milliseconds(setup.client_timeout),
-            before_ms: milliseconds(setup.before),
-            trigger_ms: milliseconds(setup.trigger),
-            after_ms: milliseconds(setup.after),
-            bucket_ms: milliseconds(BUCKET),
+            course: setup.into(),
         }
     }
 }
 
-/// The duration in milliseconds, as the JSON document has it.
-#[expect(clippy::cast_precision_loss)] // exact up to 104 days
-pub fn milliseconds(duration: Duration) -> f64 {
-    duration.as_nanos() as f64 / 1e6
-}
-
-/// Why a drill is refused. `Display` names the flag and the remedy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidSetup {
-    /// `--workers` is out of range.
-    Workers,
-    /// `--service-time` is out of range.
-    ServiceTime,
-    /// `--queue` is out of range.
-    Queue,
-    /// `--load` is out of range.
-    Load,
-    /// `--client-timeout` is out of range.
-    ClientTimeout,
-    /// A stretch of the course is not a whole number of buckets.
-    Steps,
-    /// `--after` is too short to see a recovery.
-    After,
-    /// `--tail` is out of range.
-    Tail,
-    /// The whole is too long.
-    Length(Duration),
-    /// The calls may come to too many attempts.
-    Attempts,
-}
-
-impl fmt::Display for InvalidSetup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Workers => "--workers must be from 1 to 1000",
-            Self::ServiceTime => "--service-time must be from 1ms to 10s",
-            Self::Queue => "--queue must be from 1 to 100000",
-            Self::Load => "--load must be from 1 to 5000 first tries per second",
-            Self::ClientTimeout => "--client-timeout must be from 10ms to 30s",
-            Self::Steps => {
-                "--before, --trigger and --after are counted in steps of 10ms: give each a \
-                 multiple of that, and at least one"
-            }
-            Self::After => "--after must be at least 1s: a recovery is judged by a whole second",
-            Self::Tail => "--tail must be from 2s to 60s, or 0s to leave the second part out",
-            Self::Length(length) => {
-                return write!(
-                    f,
-                    "the drill would last {}; --before, --trigger and --after may come to {} \
-                     together",
-                    Human(*length),
-                    Human(LONGEST)
-                );
-            }
-            Self::Attempts => {
-                "the calls may come to more than a million attempts per policy; lower --load, the \
-                 durations or --attempts"
-            }
-        })
-    }
-}
-
-impl std::error::Error for InvalidSetup {}
-
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::tail::Tail;
 
     /// The documented defaults.
     pub fn usual() -> Setup {
@@ -294,19 +291,12 @@ pub mod tests {
 
     #[test]
     fn the_second_part_can_be_left_out() {
-        assert_eq!(
-            usual().tail(),
-            Some(Tail {
-                length: Duration::from_secs(5),
-                wire: Wire::Own,
-            })
-        );
         let without = Setup {
             tail: Duration::ZERO,
             ..usual()
         };
         assert_eq!(without.validate(&Policy::default()), Ok(()));
-        assert_eq!(without.tail(), None);
+        assert!(Tail::of(&usual()).is_some() && Tail::of(&without).is_none());
     }
 
     #[test]
@@ -406,11 +396,11 @@ pub mod tests {
                 "--load",
             ),
         ] {
-            let refusal = setup.validate(&Policy::default()).unwrap_err().to_string();
+            let refusal = setup.validate(&Policy::default()).unwrap_err();
             assert!(refusal.contains(flag), "{refusal}");
         }
         let endless = Policy::default().attempts(Policy::UNLIMITED);
-        assert_eq!(usual().validate(&endless), Err(InvalidSetup::Attempts));
+        assert!(usual().validate(&endless).is_err());
     }
 
     #[test]

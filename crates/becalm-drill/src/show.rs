@@ -2,10 +2,8 @@
 
 use std::fmt::Debug;
 
+use becalm_report::Table;
 use becalm_report::terminal::Painter;
-
-use crate::drill::Section;
-use crate::live::Display;
 
 /// Where people read. It is handed in: the library asks no terminal for its size.
 pub trait Console: Debug {
@@ -66,10 +64,6 @@ impl<'a> Show<'a> {
         }
     }
 
-    pub(crate) fn display(&self) -> Display<'a> {
-        Display::on(self.console, self.quiet)
-    }
-
     /// Shows what is of interest while the drill runs.
     pub fn say(&self, text: &str) {
         if !self.quiet {
@@ -87,4 +81,15 @@ impl<'a> Show<'a> {
             self.console.write(&text);
         }
     }
+}
+
+/// Figures side by side.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// The figures.
+    pub table: Table,
+    /// What the words over the table mean.
+    pub legend: &'static str,
+    /// What the figures say.
+    pub conclusion: String,
 }

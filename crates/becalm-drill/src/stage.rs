@@ -8,7 +8,6 @@ use tokio::time::Instant;
 
 use super::drill::Broken;
 use super::replay::{LEAD, Played, Replay};
-use super::unready::Unready;
 
 /// How often the display is redrawn, and a signal is looked for.
 pub const FRAME: Duration = Duration::from_millis(125);
@@ -43,10 +42,9 @@ impl<'a> Stage<'a> {
     /// A service cannot listen, or a policy is refused.
     pub fn ready(
         &self,
-        replay: impl Future<Output = Result<Replay, Unready>>,
+        replay: impl Future<Output = Result<Replay, String>>,
     ) -> Result<Replay, Broken> {
-        let ready = self.runtime.block_on(replay);
-        ready.map_err(|unready| unready.to_string().into())
+        Ok(self.runtime.block_on(replay)?)
     }
 
     /// What a future comes to.

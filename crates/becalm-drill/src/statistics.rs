@@ -12,14 +12,18 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::ledger::{Count, Recording};
+use super::origin::in_ms;
 use super::setup::Setup;
 
 /// The stretch at the end of the fault in which attempts are counted.
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A stretch of the course.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Phase {
     Before,
     Trigger,
@@ -28,15 +32,6 @@ pub enum Phase {
 
 impl Phase {
     pub const ALL: [Self; 3] = [Self::Before, Self::Trigger, Self::After];
-
-    /// The name in the JSON document: stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Before => "before",
-            Self::Trigger => "trigger",
-            Self::After => "after",
-        }
-    }
 
     /// From when to when.
     pub fn time(self, setup: &Setup) -> Range<Duration> {
@@ -49,9 +44,10 @@ impl Phase {
 }
 
 /// The figures of one phase.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseFigures {
     pub phase: Phase,
+    #[serde(rename = "length_ms", serialize_with = "in_ms")]
     pub length: Duration,
     pub calls: u64,
     pub first_tries: u64,
@@ -86,7 +82,7 @@ impl PhaseFigures {
 }
 
 /// The figures of a whole drill, what is sent after the last arrival included.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Overall {
     /// Attempts / calls; none without a call.
     pub amplification: Option<f64>,

@@ -13,6 +13,7 @@ mod ws;
 use std::process::ExitCode;
 
 use becalm_drill::local::Wire;
+use clap::Subcommand as _;
 
 use crate::usage;
 use local::{AFTER_HELP, Flags};
@@ -65,6 +66,20 @@ enum Through {
 
     #[command(long_flag = "listen")]
     Listen(Box<listen::Args>),
+}
+
+/// What can be asked for.
+pub fn names() -> Vec<String> {
+    let drill = clap::Command::new("becalm drill");
+    let all = Through::augment_subcommands(drill.clone());
+    let written = all.get_subcommands().map(|it| match it.get_long_flag() {
+        Some(flag) => format!("{} --{flag}", drill.get_name()),
+        None => format!("{} {}", drill.get_name(), it.get_name()),
+    });
+    [drill.get_name().to_owned()]
+        .into_iter()
+        .chain(written)
+        .collect()
 }
 
 /// Holds the drill.

@@ -225,6 +225,8 @@ fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
         (&["--load", "0"][..], "--load"),
         (&["http", "--load", "0"], "--load"),
         (&["htp"], "similar subcommand exists: 'http'"),
+        (&["redis"], "there are 'becalm drill', 'becalm drill http'"),
+        (&["redis"], "'becalm drill --listen'"),
         (&["--after", "10m"], "--after"),
         (&["--tail", "1s"], "--tail"),
         (&["--attempts", "0"], "attempts"),

@@ -97,22 +97,31 @@ impl From<Fault> for String {
 }
 
 impl TryFrom<String> for Fault {
-    type Error = InvalidFault;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Self, InvalidFault> {
+    fn try_from(text: String) -> Result<Self, String> {
         text.parse()
     }
 }
 
-impl FromStr for Fault {
-    type Err = InvalidFault;
+/// What is said of a text that is no fault.
+const UNKNOWN: &str = "no fault has this name; write hold, hold:forward, delay:400ms, reset, status:503, loss:0.3, slow:10k, \
+                       bandwidth:1M, stop, stop:children or stop:group";
+const VALUE: &str = "the fault takes no such value; write hold, hold:forward, reset, stop, stop:children or stop:group";
+const STATUS: &str = "a status that says of a failure is 400 to 599; write status:503";
+const SHARE: &str = "the share is not above 0 and up to 1; write loss:0.3";
+const RATE: &str = "bytes a second are a whole number above 0, with k for thousands or M for millions; write slow:10k";
 
-    fn from_str(text: &str) -> Result<Self, InvalidFault> {
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = match text.split_once(':') {
             Some((name, value)) => (name, Some(value)),
             None => (text, None),
         };
-        let given = |what| value.ok_or(InvalidFault::NoValue(what));
+        let given =
+            |example| value.ok_or_else(|| format!("the fault has no value; write {example}"));
         Ok(match (name, value) {
             ("hold" | "hang", None) => Self::Hold,
             ("hold" | "hang", Some("forward")) => Self::Pour,
@@ -121,81 +130,42 @@ impl FromStr for Fault {
             ("stop", Some("children")) => Self::Stop(Reach::Children),
             ("stop", Some("group")) => Self::Stop(Reach::Group),
             ("delay", _) => Self::Delay(delay(given("delay:400ms")?)?),
-            ("status", _) => Self::Status(status(given("status:503")?)?),
-            ("loss", _) => Self::Loss(share(given("loss:0.3")?)?),
-            ("slow", _) => Self::Slow(rate(given("slow:10k")?)?),
-            ("bandwidth", _) => Self::Bandwidth(rate(given("bandwidth:1M")?)?),
-            ("hold" | "hang" | "reset" | "stop", Some(_)) => return Err(InvalidFault::Value),
-            _ => return Err(InvalidFault::Unknown),
+            ("status", _) => Self::Status(status(given("status:503")?).ok_or(STATUS)?),
+            ("loss", _) => Self::Loss(share(given("loss:0.3")?).ok_or(SHARE)?),
+            ("slow", _) => Self::Slow(rate(given("slow:10k")?).ok_or(RATE)?),
+            ("bandwidth", _) => Self::Bandwidth(rate(given("bandwidth:1M")?).ok_or(RATE)?),
+            ("hold" | "hang" | "reset" | "stop", Some(_)) => return Err(VALUE.into()),
+            _ => return Err(UNKNOWN.into()),
         })
     }
 }
 
-fn delay(text: &str) -> Result<Duration, InvalidFault> {
-    let time = parse(text).map_err(|error| InvalidFault::Delay(error.to_string()))?;
-    if time.is_zero() {
-        return Err(InvalidFault::Delay("a delay of nothing is no fault".into()));
+fn delay(text: &str) -> Result<Duration, String> {
+    match parse(text) {
+        Ok(Duration::ZERO) => Err("a delay of nothing is no fault; write delay:400ms".into()),
+        Ok(time) => Ok(time),
+        Err(error) => Err(format!("{error}; write delay:400ms")),
     }
-    Ok(time)
 }
 
-fn status(text: &str) -> Result<u16, InvalidFault> {
-    let status = text.parse().ok().filter(|it| (400..600).contains(it));
-    status.ok_or(InvalidFault::Status)
+fn status(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|it| (400..600).contains(it))
 }
 
-fn share(text: &str) -> Result<f64, InvalidFault> {
-    let share = text.parse().ok().filter(|it| *it > 0.0 && *it <= 1.0);
-    share.ok_or(InvalidFault::Share)
+fn share(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|it| *it > 0.0 && *it <= 1.0)
 }
 
 /// Bytes a second.
-fn rate(text: &str) -> Result<u64, InvalidFault> {
+fn rate(text: &str) -> Option<u64> {
     let (digits, scale) = match text.strip_suffix(['k', 'M']) {
         Some(digits) if text.ends_with('k') => (digits, 1_000),
         Some(digits) => (digits, 1_000_000),
         None => (text, 1),
     };
-    let rate = digits.parse::<u64>().ok();
-    let rate = rate.and_then(|it| it.checked_mul(scale));
-    rate.filter(|it| *it > 0).ok_or(InvalidFault::Rate)
+    let rate = digits.parse::<u64>().ok()?.checked_mul(scale);
+    rate.filter(|it| *it > 0)
 }
-
-/// Why a text is no fault.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidFault {
-    Unknown,
-    NoValue(&'static str),
-    Value,
-    Delay(String),
-    Status,
-    Share,
-    Rate,
-}
-
-impl fmt::Display for InvalidFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown => f.write_str(
-                "no fault has this name; write hold, hold:forward, delay:400ms, reset, status:503, loss:0.3, slow:10k, \
-                 bandwidth:1M, stop, stop:children or stop:group",
-            ),
-            Self::NoValue(example) => write!(f, "the fault has no value; write {example}"),
-            Self::Value => f.write_str(
-                "the fault takes no such value; write hold, hold:forward, reset, stop, stop:children or stop:group",
-            ),
-            Self::Delay(why) => write!(f, "{why}; write delay:400ms"),
-            Self::Status => f.write_str("a status that says of a failure is 400 to 599; write status:503"),
-            Self::Share => f.write_str("the share is not above 0 and up to 1; write loss:0.3"),
-            Self::Rate => {
-                f.write_str("bytes a second are a whole number above 0, with k for thousands or M for millions; write slow:10k")
-            }
-        }
-    }
-}
-
-impl std::error::Error for InvalidFault {}
 
 #[cfg(test)]
 mod tests {
@@ -248,7 +218,7 @@ mod tests {
             ("bandwidth:99999999999999999M", "slow:10k"),
             ("bandwidth:-1", "slow:10k"),
         ] {
-            let words = text.parse::<Fault>().unwrap_err().to_string();
+            let words = text.parse::<Fault>().unwrap_err();
             assert!(words.contains(remedy), "{text}: {words}");
         }
     }

@@ -12,7 +12,7 @@ use super::watched::{self, Watched};
 use crate::drill::Broken;
 use crate::fault::{Faults, Seen};
 use crate::ledger::BUCKET;
-use crate::live::View;
+use crate::live::{Display, View};
 use crate::setup::Setup;
 use crate::show::Show;
 use crate::stage::FRAME;
@@ -51,26 +51,22 @@ pub fn hold(plan: &Plan, show: &Show<'_>, signal: &AtomicUsize) -> Result<Course
     Ok(course)
 }
 
-/// Waits for the client, breaks what it calls, lifts it, and watches.
-fn watch(
+/// When the first request came.
+fn first_request(
     plan: &Plan,
     faults: &Faults,
-    show: &Show<'_>,
-    signal: &AtomicUsize,
-) -> Result<Course, Broken> {
-    let setup = &plan.setup;
-    let ended = || signal.load(Ordering::Relaxed) != 0;
+    ended: impl Fn() -> bool,
+) -> Result<Instant, Broken> {
     let since = Instant::now();
-    let began = loop {
+    loop {
         if ended() {
             return Err(Broken::Signal);
         }
         // What has come meanwhile is placed in time by the proxy, so that a long look costs nothing.
         let (asked, seen) = (Instant::now(), faults.seen()?);
         if let Some(first) = watched::first(&seen) {
-            break asked
-                .checked_sub(seen.since.saturating_sub(first))
-                .unwrap_or(asked);
+            let before = seen.since.saturating_sub(first);
+            return Ok(asked.checked_sub(before).unwrap_or(asked));
         }
         if since.elapsed() > plan.wait {
             let refused = format!(
@@ -83,8 +79,20 @@ fn watch(
             return Err(refused.into());
         }
         std::thread::sleep(BUCKET);
-    };
-    let mut display = show.display();
+    }
+}
+
+/// Waits for the client, breaks what it calls, lifts it, and watches.
+fn watch(
+    plan: &Plan,
+    faults: &Faults,
+    show: &Show<'_>,
+    signal: &AtomicUsize,
+) -> Result<Course, Broken> {
+    let setup = &plan.setup;
+    let ended = || signal.load(Ordering::Relaxed) != 0;
+    let began = first_request(plan, faults, ended)?;
+    let mut display = Display::on(show);
     let variants = [variant()];
     let mut course = Course::default();
     let (mut part, mut grace) = (Part::Before, Duration::ZERO);

@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::Outcome;
 use super::finding::{self, Finding};
 use super::retried::Retried;
-use crate::document::{PhaseRecord, phases};
 use crate::fault::Counts;
-use crate::ledger::{BUCKET, Count};
-use crate::origin::text;
-use crate::setup::milliseconds;
+use crate::ledger::Count;
+use crate::origin::{milliseconds, text};
+use crate::record::{ATTEMPTS, PerBucket, PhaseRecord, Totals, phases};
+use crate::setup::CourseRecord;
 
 const SCHEMA: u32 = 1;
 
@@ -25,15 +25,14 @@ struct Document<'a> {
     good_before: f64,
     verdict: &'static str,
     recovered_after_ms: Option<f64>,
-    calls: u64,
-    attempts: u64,
-    succeeded: u64,
+    #[serde(flatten)]
+    clients: Totals<'a>,
     amplification: Option<f64>,
     quiet: Option<f64>,
     retried: Retried,
     calls_by_attempts: &'a [u64],
     identified: Identified,
-    phases: Vec<PhaseRecord>,
+    phases: Vec<PhaseRecord<'a>>,
     per_bucket: PerBucket<'a>,
     proxy: Counts,
 }
@@ -42,10 +41,8 @@ struct Document<'a> {
 struct SetupRecord<'a> {
     upstream: &'a str,
     fault: String,
-    before_ms: f64,
-    trigger_ms: f64,
-    after_ms: f64,
-    bucket_ms: f64,
+    #[serde(flatten)]
+    course: CourseRecord,
 }
 
 #[derive(Debug, Serialize)]
@@ -55,12 +52,12 @@ struct Identified {
     nothing: u64,
 }
 
-#[derive(Debug, Serialize)]
-struct PerBucket<'a> {
-    calls: &'a [u32],
-    attempts: &'a [u32],
-    succeeded: &'a [u32],
-}
+/// What the client did.
+const CLIENTS: &[(&str, &[Count])] = &[
+    ("calls", &[Count::Call]),
+    ("attempts", &[Count::Arrived]),
+    ("succeeded", &[Count::Succeeded]),
+];
 
 /// The document as text.
 pub fn document(outcome: &Outcome) -> Result<String, String> {
@@ -80,10 +77,7 @@ pub fn document(outcome: &Outcome) -> Result<String, String> {
         setup: SetupRecord {
             upstream: &outcome.upstream,
             fault: outcome.fault.to_string(),
-            before_ms: milliseconds(setup.before),
-            trigger_ms: milliseconds(setup.trigger),
-            after_ms: milliseconds(setup.after),
-            bucket_ms: milliseconds(BUCKET),
+            course: setup.into(),
         },
         finding: finding.name(),
         conclusion: &finding::conclusion(outcome),
@@ -91,9 +85,7 @@ pub fn document(outcome: &Outcome) -> Result<String, String> {
         good_before: outcome.before.share(),
         verdict: contender.judged.name(),
         recovered_after_ms: contender.judged.back_after().map(milliseconds),
-        calls: recording.total(Count::Call),
-        attempts: recording.total(Count::Arrived),
-        succeeded: recording.total(Count::Succeeded),
+        clients: Totals(recording, CLIENTS),
         amplification: finding::amplification(outcome),
         quiet: contender.measured.quiet,
         retried: outcome.retried,
@@ -104,11 +96,7 @@ pub fn document(outcome: &Outcome) -> Result<String, String> {
             nothing,
         },
         phases: phases(contender),
-        per_bucket: PerBucket {
-            calls: recording.buckets(Count::Call),
-            attempts: recording.buckets(Count::Arrived),
-            succeeded: recording.buckets(Count::Succeeded),
-        },
+        per_bucket: PerBucket(recording, ATTEMPTS),
         proxy: seen.counts,
     })
 }

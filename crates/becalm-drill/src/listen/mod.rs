@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use becalm_report::Page;
 
-use crate::drill::{Broken, Drill, Report, Section};
+use crate::drill::{Broken, Drill, Report};
 use crate::fault::{Fault, Seen};
 use crate::judgement::Contender;
 use crate::latencies::Latencies;
 use crate::outcome::{self, Room};
 use crate::setup::Setup;
-use crate::show::Show;
+use crate::show::{Section, Show};
 use crate::staging::LEGEND;
 use before::Before;
 pub use course::Course;

@@ -10,10 +10,8 @@ use becalm_sim::scenario::Service;
 
 use crate::fault::allowed::{self, Pinned};
 use crate::fault::{self, Fault, Place, Speaks, Upstream};
-use crate::ledger::BUCKET;
-use crate::setup::Setup;
+use crate::setup::{Setup, course};
 use crate::variant::{Role, Variant};
-use crate::wire::Wire;
 
 /// How much longer than it should the fault may last, if nobody can lift it.
 const SLACK: Duration = Duration::from_secs(2);
@@ -108,22 +106,7 @@ impl Options {
             after,
             ..
         } = *self;
-        let whole = |time: Duration| time.as_nanos() % BUCKET.as_nanos() == 0 && !time.is_zero();
-        let length = before.saturating_add(trigger).saturating_add(after);
-        if ![before, trigger, after].into_iter().all(whole) {
-            return Err(
-                "--before, --trigger and --after are counted in steps of 10ms: give each a multiple of that, and at \
-                 least one"
-                    .into(),
-            );
-        }
-        if before < Duration::from_secs(1) || after < Duration::from_secs(3) {
-            return Err(
-                "--before must be at least 1s, which says what is usual, and --after at least 3s: a recovery is judged by whole \
-                 seconds"
-                    .into(),
-            );
-        }
+        let length = course(before, trigger, after)?;
         if length > LONGEST || self.wait > LONGEST {
             return Err(format!(
                 "the drill, and --wait, may last {} at most; shorten --before, --trigger or --after",
@@ -139,9 +122,8 @@ impl Options {
             before,
             trigger,
             after,
-            tail: Duration::ZERO,
-            wire: Wire::Own,
             fault: self.fault.to_string().into(),
+            ..Setup::default()
         })
     }
 

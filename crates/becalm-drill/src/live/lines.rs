@@ -9,41 +9,14 @@ use becalm_report::terminal::fit;
 use super::View;
 use super::condition::condition;
 use crate::ledger::Count;
-use crate::show::Console;
 use crate::statistics::per_second;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Writes a line when a second is over.
-#[derive(Debug)]
-pub struct Lines<'a> {
-    console: &'a dyn Console,
-    seconds: u32,
-}
-
-impl<'a> Lines<'a> {
-    pub fn new(console: &'a dyn Console) -> Self {
-        Self {
-            console,
-            seconds: 0,
-        }
-    }
-
-    pub fn show(&mut self, view: &View<'_>) {
-        let seen = view.elapsed.min(view.setup.length());
-        while SECOND * (self.seconds + 1) <= seen {
-            if self.seconds == 0 {
-                self.console.write(&header(view));
-            }
-            self.seconds += 1;
-            self.console.write(&line(view, SECOND * self.seconds));
-        }
-    }
-}
-
 const COLUMN: usize = 34;
 
-fn header(view: &View<'_>) -> String {
+/// The policies.
+pub fn header(view: &View<'_>) -> String {
     let mut text = fit("", 5);
     for variant in view.variants {
         text.push_str(&fit(&variant.title, COLUMN));
@@ -51,13 +24,14 @@ fn header(view: &View<'_>) -> String {
     format!("{}\n", text.trim_end())
 }
 
-/// How the second before `end` went.
-fn line(view: &View<'_>, end: Duration) -> String {
+/// How the second went that ends there.
+pub fn line(view: &View<'_>, second: u32) -> String {
+    let end = SECOND * second;
     let mut text = fit(&format!("{}s", end.as_secs()), 5);
     for (recording, variant) in view.recordings.iter().zip(view.variants) {
-        let second = end.saturating_sub(SECOND)..end;
-        let arrived = per_second(recording.within(Count::Arrived, second.clone()), SECOND);
-        let answered = per_second(recording.within(Count::Succeeded, second), SECOND);
+        let last = end.saturating_sub(SECOND)..end;
+        let arrived = per_second(recording.within(Count::Arrived, last.clone()), SECOND);
+        let answered = per_second(recording.within(Count::Succeeded, last), SECOND);
         let (_, words) = condition(recording, view.setup, &variant.policy, end);
         let mut column = String::new();
         let _ = write!(
@@ -91,7 +65,7 @@ mod tests {
             elapsed: Duration::from_secs(7),
         };
         assert!(header(&view).contains("full jitter"));
-        let line = line(&view, Duration::from_secs(7));
+        let line = line(&view, 7);
         assert!(
             line.starts_with("7s   1 040/s, 2 ok, STORM for 4.0 s"),
             "{line}"

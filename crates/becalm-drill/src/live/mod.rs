@@ -1,4 +1,4 @@
-//! What is seen while the drill runs?
+//! What is seen while a drill runs? A picture that is redrawn, a line a second, or nothing.
 
 mod condition;
 mod lines;
@@ -8,16 +8,98 @@ mod screen;
 
 use std::time::Duration;
 
-use super::ledger::Recording;
-use super::setup::Setup;
-use super::variant::Variant;
-use crate::show::Console;
-use lines::Lines;
-#[cfg(all(feature = "ws", unix))]
-pub use paper::Paper;
-use screen::Screen;
+use becalm_report::terminal::Painter;
 
-/// What there is to show: the policies with their counts so far.
+use crate::ledger::Recording;
+use crate::setup::Setup;
+use crate::show::{Console, Show};
+use crate::variant::Variant;
+use paper::Paper;
+
+/// What there is to see at a moment.
+pub trait Scene {
+    /// The whole picture for a terminal of this size, line by line.
+    fn frame(&self, size: (usize, usize), painter: Painter) -> Vec<String>;
+
+    /// How many seconds are over.
+    fn seconds(&self) -> u32;
+
+    /// How the second that ends there went.
+    fn line(&self, second: u32) -> String;
+
+    /// What stands over the lines.
+    fn header(&self) -> String {
+        String::new()
+    }
+}
+
+/// The display that suits the console.
+#[derive(Debug)]
+pub enum Display<'a> {
+    Quiet,
+    /// Where nothing can be redrawn: a line when a second is over.
+    Lines {
+        console: &'a dyn Console,
+        seconds: u32,
+    },
+    Screen(Paper<'a>),
+}
+
+impl<'a> Display<'a> {
+    /// The display that suits the console.
+    pub fn on(show: &Show<'a>) -> Self {
+        let console = show.console;
+        if show.quiet {
+            Self::Quiet
+        } else if console.is_screen() {
+            Self::Screen(Paper::enter(console))
+        } else {
+            Self::Lines {
+                console,
+                seconds: 0,
+            }
+        }
+    }
+
+    /// Shows how things stand.
+    pub fn show(&mut self, scene: &impl Scene) {
+        match self {
+            Self::Quiet => {}
+            Self::Lines { console, seconds } => {
+                while *seconds < scene.seconds() {
+                    if *seconds == 0 {
+                        console.write(&scene.header());
+                    }
+                    *seconds += 1;
+                    console.write(&scene.line(*seconds));
+                }
+            }
+            Self::Screen(paper) => paper.draw(&scene.frame(paper.size(), paper.painter())),
+        }
+    }
+
+    /// One of several is over, and the seconds of the next begin anew.
+    #[cfg(all(feature = "ws", unix))]
+    pub fn next(&mut self, told: &str) {
+        if let Self::Lines { console, seconds } = self {
+            *seconds = 0;
+            console.write(&format!("{told}\n"));
+        }
+    }
+
+    /// Shows how things stand for the last time, where it stays to be read.
+    pub fn finish(mut self, scene: &impl Scene) {
+        match self {
+            Self::Screen(paper) => {
+                let last = scene.frame(paper.size(), paper.painter());
+                paper.leave(&last);
+            }
+            _ => self.show(scene),
+        }
+    }
+}
+
+/// The policies with their counts so far.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     pub setup: &'a Setup,
@@ -27,41 +109,21 @@ pub struct View<'a> {
     pub elapsed: Duration,
 }
 
-/// The display: a picture that is redrawn, a line a second, or nothing.
-#[derive(Debug)]
-pub enum Display<'a> {
-    Quiet,
-    Lines(Lines<'a>),
-    Screen(Screen<'a>),
-}
-
-impl<'a> Display<'a> {
-    /// The display that suits the console.
-    pub fn on(console: &'a dyn Console, quiet: bool) -> Self {
-        if quiet {
-            Self::Quiet
-        } else if console.is_screen() {
-            Self::Screen(Screen::enter(console))
-        } else {
-            Self::Lines(Lines::new(console))
-        }
+impl Scene for View<'_> {
+    fn frame(&self, size: (usize, usize), painter: Painter) -> Vec<String> {
+        screen::frame(self, size, painter)
     }
 
-    /// Shows how things stand.
-    pub fn show(&mut self, view: &View<'_>) {
-        match self {
-            Self::Quiet => {}
-            Self::Lines(lines) => lines.show(view),
-            Self::Screen(screen) => screen.show(view),
-        }
+    fn seconds(&self) -> u32 {
+        let seen = self.elapsed.min(self.setup.length());
+        u32::try_from(seen.as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// Shows how things stand for the last time, where it stays to be read.
-    pub fn finish(self, view: &View<'_>) {
-        match self {
-            Self::Quiet => {}
-            Self::Lines(mut lines) => lines.show(view),
-            Self::Screen(screen) => screen.finish(view),
-        }
+    fn line(&self, second: u32) -> String {
+        lines::line(self, second)
+    }
+
+    fn header(&self) -> String {
+        lines::header(self)
     }
 }

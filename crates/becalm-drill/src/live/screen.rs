@@ -7,9 +7,7 @@ use becalm_report::terminal::{Painter, fit};
 
 use super::View;
 use super::panel::{Heights, Tops, panel, strip};
-use super::paper::Paper;
 use crate::judged::tenths;
-use crate::show::Console;
 
 /// The narrowest panel.
 const PANEL: usize = 18;
@@ -22,33 +20,6 @@ const GAP: usize = 2;
 
 /// The lines above the panels.
 const HEADER: usize = 3;
-
-/// The panels of all policies, on another page of the terminal.
-#[derive(Debug)]
-pub struct Screen<'a> {
-    paper: Paper<'a>,
-}
-
-impl<'a> Screen<'a> {
-    /// Takes the page.
-    pub fn enter(console: &'a dyn Console) -> Self {
-        Self {
-            paper: Paper::enter(console),
-        }
-    }
-
-    /// Draws over what was there.
-    pub fn show(&self, view: &View<'_>) {
-        let paper = &self.paper;
-        paper.draw(&frame(view, paper.size(), paper.painter()));
-    }
-
-    /// Gives the page back and leaves the last picture on the one before.
-    pub fn finish(self, view: &View<'_>) {
-        let last = frame(view, self.paper.size(), self.paper.painter());
-        self.paper.leave(&last);
-    }
-}
 
 /// How panels are laid out: all of one size, in rows of as even a length as can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +50,7 @@ impl Layout {
 }
 
 /// The whole picture for a terminal of this size, line by line.
-fn frame(view: &View<'_>, size: (usize, usize), painter: Painter) -> Vec<String> {
+pub fn frame(view: &View<'_>, size: (usize, usize), painter: Painter) -> Vec<String> {
     let (width, height) = size;
     let mut lines = header(view, width, painter);
     let count = view.variants.len();

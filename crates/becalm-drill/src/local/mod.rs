@@ -8,14 +8,14 @@ use becalm::Policy;
 use becalm::support::Human;
 use becalm_report::{Figure, Page};
 
-use crate::drill::{Broken, Drill, Report, Section};
+use crate::drill::{Broken, Drill, Report};
 use crate::judgement::{Contender, judge};
 pub use crate::outcome::Outcome;
 use crate::outcome::{self, Room};
 use crate::replay::Played;
 pub use crate::setup::Setup;
-use crate::show::Show;
-use crate::tail::{self, Racer, TailOutcome};
+use crate::show::{Section, Show};
+use crate::tail::{self, Racer, Tail, TailOutcome};
 use crate::variant::{self, Variant};
 pub use crate::wire::Wire;
 use crate::{arrivals, descriptors, document, page, picture, twin};
@@ -67,15 +67,13 @@ impl Plan {
     /// A sentence that names the flag and the remedy.
     pub fn new(options: Options) -> Result<Self, String> {
         let Options { setup, policy, .. } = &options;
-        setup
-            .validate(policy)
-            .map_err(|invalid| invalid.to_string())?;
+        setup.validate(policy)?;
         let variants = variant::all(policy, setup.client_timeout);
         let connections = variants
             .iter()
             .map(|variant| setup.most_connections(&variant.policy))
             .sum();
-        let warning = descriptors::raise(connections).map_err(|too_few| too_few.to_string())?;
+        let warning = descriptors::raise(connections)?;
         let notes = warning.into_iter().chain(setup.notes(policy)).collect();
         Ok(Self {
             options,
@@ -90,7 +88,7 @@ impl Plan {
         show: &Show<'_>,
         signal: &AtomicUsize,
     ) -> Result<Option<(Vec<Racer>, Played)>, Broken> {
-        let Some(part) = self.options.setup.tail() else {
+        let Some(part) = Tail::of(&self.options.setup) else {
             return Ok(None);
         };
         show.say(&format!(

@@ -10,7 +10,7 @@ use crate::arrivals;
 use crate::drill::Broken;
 use crate::judgement::Contender;
 use crate::ledger::{Ledger, Recording};
-use crate::live::View;
+use crate::live::{Display, View};
 use crate::replay::{Played, Replay};
 use crate::server::{Hang, Service};
 use crate::setup::Setup;
@@ -27,7 +27,7 @@ pub fn hold(
 ) -> Result<(Vec<Contender>, Played), Broken> {
     let Options { setup, seed, .. } = options;
     let stage = Stage::new(signal, *seed)?;
-    let mut display = show.display();
+    let mut display = Display::on(show);
     let start = stage.start();
     let service = Service {
         workers: setup.workers,

@@ -11,12 +11,12 @@ use serde::Serialize;
 use super::canary::Calm;
 use super::outcome::Outcome;
 use super::round::Round;
-use crate::document::{PhaseRecord, PolicyRecord, phases};
 use crate::fault::Counts;
 use crate::judgement::Contender;
-use crate::ledger::{BUCKET, Count};
-use crate::origin::{Origin, text};
-use crate::setup::milliseconds;
+use crate::ledger::Count;
+use crate::origin::{Origin, milliseconds, text};
+use crate::record::{ATTEMPTS, PerBucket, PhaseRecord, PolicyRecord, Totals, phases};
+use crate::setup::CourseRecord;
 use crate::statistics::Overall;
 use crate::twin::{Twin, TwinRecord};
 
@@ -43,10 +43,8 @@ struct SetupRecord<'a> {
     rate_per_s: f64,
     capacity_per_s: Option<f64>,
     client_timeout_ms: f64,
-    before_ms: f64,
-    trigger_ms: f64,
-    after_ms: f64,
-    bucket_ms: f64,
+    #[serde(flatten)]
+    course: CourseRecord,
 }
 
 #[derive(Debug, Serialize)]
@@ -58,10 +56,8 @@ struct VariantRecord<'a> {
     good_before: f64,
     lateness_ms: f64,
     after_ms: f64,
-    calls: u64,
-    first_tries: u64,
-    attempts: u64,
-    succeeded: u64,
+    #[serde(flatten)]
+    clients: Totals<'a>,
     gave_up: &'a BTreeMap<&'static str, u64>,
     refused: u64,
     unconnected: u64,
@@ -69,19 +65,20 @@ struct VariantRecord<'a> {
     peak_attempts_per_bucket: u32,
     recovered_after_ms: Option<f64>,
     well_without_load_after_ms: Option<f64>,
-    amplification: Option<f64>,
-    retries_per_first_try: Option<f64>,
+    #[serde(flatten)]
+    overall: Overall,
     simulated: Option<TwinRecord<'a>>,
-    phases: Vec<PhaseRecord>,
+    phases: Vec<PhaseRecord<'a>>,
     per_bucket: PerBucket<'a>,
 }
 
-#[derive(Debug, Serialize)]
-struct PerBucket<'a> {
-    calls: &'a [u32],
-    attempts: &'a [u32],
-    succeeded: &'a [u32],
-}
+/// What clients did: hedges, too, are attempts.
+const CLIENTS: &[(&str, &[Count])] = &[
+    ("calls", &[Count::Call]),
+    ("first_tries", &[Count::FirstTry]),
+    ("attempts", &[Count::Arrived]),
+    ("succeeded", &[Count::Succeeded]),
+];
 
 /// The document as text.
 pub fn document(outcome: &Outcome) -> Result<String, String> {
@@ -99,10 +96,7 @@ pub fn document(outcome: &Outcome) -> Result<String, String> {
             rate_per_s: setup.load,
             capacity_per_s: setup.known_capacity(),
             client_timeout_ms: milliseconds(setup.client_timeout),
-            before_ms: milliseconds(setup.before),
-            trigger_ms: milliseconds(setup.trigger),
-            after_ms: milliseconds(setup.after),
-            bucket_ms: milliseconds(BUCKET),
+            course: setup.into(),
         },
         lateness_ms: milliseconds(outcome.lateness()),
         finding: outcome.finding().name(),
@@ -129,7 +123,6 @@ fn record<'a>(
         judged,
         ..
     } = contender;
-    let overall = Overall::of(recording);
     VariantRecord {
         name: &variant.name,
         title: &variant.title,
@@ -138,10 +131,7 @@ fn record<'a>(
         good_before: round.good,
         lateness_ms: milliseconds(round.lateness),
         after_ms: milliseconds(round.setup.after),
-        calls: recording.total(Count::Call),
-        first_tries: recording.total(Count::FirstTry),
-        attempts: recording.total(Count::Arrived),
-        succeeded: recording.total(Count::Succeeded),
+        clients: Totals(recording, CLIENTS),
         gave_up: &recording.stops,
         refused: recording.total(Count::Refused),
         unconnected: recording.total(Count::Unconnected),
@@ -149,14 +139,9 @@ fn record<'a>(
         peak_attempts_per_bucket: measured.peak_arrivals,
         recovered_after_ms: judged.back_after().map(milliseconds),
         well_without_load_after_ms: calm.and_then(Calm::well_after).map(milliseconds),
-        amplification: overall.amplification,
-        retries_per_first_try: overall.retries_per_first_try,
+        overall: Overall::of(recording),
         simulated: twin.map(TwinRecord::new),
         phases: phases(contender),
-        per_bucket: PerBucket {
-            calls: recording.buckets(Count::Call),
-            attempts: recording.buckets(Count::Arrived),
-            succeeded: recording.buckets(Count::Succeeded),
-        },
+        per_bucket: PerBucket(recording, ATTEMPTS),
     }
 }

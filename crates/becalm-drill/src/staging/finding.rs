@@ -10,8 +10,8 @@ use becalm_sim::study::Verdict;
 
 use super::canary::Calm;
 use super::outcome::Outcome;
-use super::round::{ENOUGH, Round, Void};
-use crate::judged::{back, tenths};
+use super::round::{ENOUGH, Round};
+use crate::judged::{Void, back, tenths};
 use crate::judgement::{BACK_WITHIN, Contender, list};
 use crate::statistics::Phase;
 
@@ -74,7 +74,7 @@ impl Finding {
             Self::Down
         } else if let Some(void) = rounds().filter_map(Round::void).min() {
             void.into()
-        } else if judged().any(|it| it.verdict.is_some()) {
+        } else if judged().any(|it| it.verdict != Ok(None)) {
             Self::Storm
         } else if judged().all(|it| it.back_after().is_some_and(|time| time <= BACK_WITHIN))
             && outcome.contenders.iter().any(is_unbounded)
@@ -195,7 +195,7 @@ fn said(contender: &Contender, round: &Round, fault: &str) -> String {
     let after = &contender.measured.phases[Phase::After as usize];
     let mut text = match (contender.judged.back_after(), contender.judged.verdict) {
         (Some(time), _) => format!("Under {title} it was {}", back(time)),
-        (None, Some(Verdict::Overloaded)) => {
+        (None, Ok(Some(Verdict::Overloaded))) => {
             format!("Under {title} it was overloaded: first tries alone are more than it can serve")
         }
         (None, _) => format!(
@@ -210,7 +210,7 @@ fn said(contender: &Contender, round: &Round, fault: &str) -> String {
         text,
         ", with at most {worst:.2} attempts per call in any phase"
     );
-    if contender.judged.verdict.is_some() {
+    if contender.judged.verdict != Ok(None) {
         let _ = write!(
             text,
             " and {:.2} after it",

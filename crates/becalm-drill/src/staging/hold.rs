@@ -16,6 +16,7 @@ use crate::drill::Broken;
 use crate::fault::allowed::{self, Pinned};
 use crate::fault::{Counts, Faults};
 use crate::judgement::Contender;
+use crate::live::Display;
 use crate::show::Show;
 use crate::stage::Stage;
 
@@ -113,7 +114,7 @@ fn rounds(
             .map_err(|changed| changed.to_string())?;
         let mut again = AGAIN;
         let (contender, round, calm) = loop {
-            let display = show.display();
+            let display = Display::on(show);
             let (contender, round) =
                 round::hold(stage, plan, lead, variant, connections(), faults, display)?;
             let calm = calm()?;

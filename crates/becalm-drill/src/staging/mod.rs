@@ -21,10 +21,10 @@ use std::sync::atomic::AtomicUsize;
 
 use becalm_report::Page;
 
-use crate::drill::{Broken, Drill, Report, Section};
+use crate::drill::{Broken, Drill, Report};
 use crate::local::SIMULATED;
 use crate::outcome::Room;
-use crate::show::Show;
+use crate::show::{Section, Show};
 use crate::twin;
 pub use hold::Held;
 pub use options::{Breakage, Candidate, Course, Load, Options};

@@ -8,7 +8,7 @@ use becalm::Policy;
 use super::trouble::Trouble;
 
 /// What it takes to hold the drill. Sentences about it name the flags of `becalm drill --target`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     /// Where the calls go: `http://HOST:PORT/PATH`.
     pub url: String,
@@ -105,4 +105,15 @@ pub struct Candidate {
     pub title: String,
     /// The policy.
     pub policy: Policy,
+}
+
+impl Candidate {
+    /// A policy that is called so.
+    pub fn new(name: &str, policy: Policy) -> Self {
+        Self {
+            name: name.into(),
+            title: name.into(),
+            policy,
+        }
+    }
 }

@@ -18,9 +18,8 @@ use crate::descriptors;
 use crate::fault::allowed::{self, Pinned, Refused};
 use crate::fault::{self, Fault, Faults, Place, Reach, Speaks, Upstream};
 use crate::ledger::BUCKET;
-use crate::setup::Setup;
+use crate::setup::{Setup, course};
 use crate::variant::Variant;
-use crate::wire::Wire;
 
 /// How much longer than it should a fault may last, if nobody can lift it.
 const SLACK: Duration = Duration::from_secs(2);
@@ -79,7 +78,7 @@ impl Plan {
         let ask = ask(&options, &target)?;
         let variants = variants::of(&options.candidates, options.load.client_timeout);
         let most = variants.iter().map(|it| setup.most_connections(&it.policy));
-        let warning = descriptors::raise(most.fold(0.0, f64::max)).map_err(|it| it.to_string())?;
+        let warning = descriptors::raise(most.fold(0.0, f64::max))?;
         Ok(Self {
             ask,
             place,
@@ -270,8 +269,7 @@ fn load(
     seed: u64,
 ) -> Result<Load, String> {
     bounds(asked, course)?;
-    check(course)?;
-    let length = course.before + course.trigger + course.after;
+    let length = length(course)?;
     let most = f64::from(asked.max_rate);
     let load = match (&asked.arrivals, asked.rate) {
         (Some(path), _) => Load::read(path, course.max_time, most, seed)?,
@@ -323,38 +321,18 @@ pub fn bounds(load: &options::Load, course: &Course) -> Result<(), String> {
     }
 }
 
-/// Whether the flags of the course can be meant.
-fn check(course: &Course) -> Result<(), String> {
-    const SECOND: Duration = Duration::from_secs(1);
-    let Course {
-        before,
-        trigger,
-        after,
-        max_time,
-        ..
-    } = *course;
-    let whole = |time: Duration| time.as_nanos() % BUCKET.as_nanos() == 0 && !time.is_zero();
-    let length = before.saturating_add(trigger).saturating_add(after);
-    if ![before, trigger, after].into_iter().all(whole) {
-        Err("--before, --trigger and --after are counted in steps of 10ms: give each a multiple of \
-             that, and at least one"
-            .into())
-    } else if before < SECOND || after < 3 * SECOND {
-        Err(
-            "--before must be at least 1s, which says what is usual, and --after at least 3s: a \
-             recovery is judged by whole seconds"
-                .into(),
-        )
-    } else if length > max_time {
-        Err(format!(
+/// The length of the course under one policy, if it can be meant.
+fn length(asked: &Course) -> Result<Duration, String> {
+    let length = course(asked.before, asked.trigger, asked.after)?;
+    if length > asked.max_time {
+        return Err(format!(
             "the drill would last {} under each policy, and --max-time allows {}; shorten --before, \
              --trigger or --after, or allow more",
             Human(length),
-            Human(max_time)
-        ))
-    } else {
-        Ok(())
+            Human(asked.max_time)
+        ));
     }
+    Ok(length)
 }
 
 fn setup(options: &Options, trouble: Trouble, rate: f64, known: Option<&Scenario>) -> Setup {
@@ -375,8 +353,7 @@ fn setup(options: &Options, trouble: Trouble, rate: f64, known: Option<&Scenario
         before: options.course.before,
         trigger: options.course.trigger,
         after: options.course.after,
-        tail: Duration::ZERO,
-        wire: Wire::Own,
         fault: trouble.to_string().into(),
+        ..Setup::default()
     }
 }

@@ -11,7 +11,7 @@ use super::plan::Plan;
 use crate::client::Connections;
 use crate::drill::Broken;
 use crate::fault::Faults;
-use crate::judged::{Judged, tenths};
+use crate::judged::{Judged, Void, tenths};
 use crate::judgement::Contender;
 use crate::ledger::{Count, Ledger, Recording};
 use crate::live::{Display, View};
@@ -39,30 +39,6 @@ pub const ENOUGH: u64 = 10;
 
 /// Above this share of attempts for which this machine had no connection, the figures are its own.
 const SHORT: f64 = 0.01;
-
-/// Why there is no verdict on a round: what hides the rest comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Void {
-    /// This machine had too few connections.
-    Short,
-    /// The target was unwell before the fault.
-    Unwell,
-    /// The generator was late.
-    Late,
-    /// Too few calls began to say anything.
-    Idle,
-}
-
-impl Void {
-    /// The name in the JSON document: stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Short | Self::Late => "void",
-            Self::Unwell => "unwell",
-            Self::Idle => "idle",
-        }
-    }
-}
 
 /// What came of one policy.
 #[derive(Debug, Clone)]
@@ -194,8 +170,7 @@ pub fn hold(
         policy,
         stage.seed,
         ledger.clone(),
-    );
-    let party = party.map_err(|unready| unready.to_string())?;
+    )?;
     let end = End::open();
     end.set(plan.setup.length());
     let replay = Replay::of(start, party, end.clone(), patience);
@@ -251,7 +226,9 @@ pub fn hold(
         patience,
         setup: course.setup,
     };
-    contender.judged.void = round.void().map(Void::name);
+    if let Some(void) = round.void() {
+        contender.judged.verdict = Err(void);
+    }
     Ok((contender, round))
 }
 

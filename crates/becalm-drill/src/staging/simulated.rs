@@ -32,7 +32,7 @@ fn one(plan: &Plan, file: &Scenario, round: &Round, policy: &Policy, seed: u64) 
         let Round { setup, lead, .. } = &longer;
         let twin = Twin::of(&scenario, setup, *lead, policy, seed);
         let length = setup.length();
-        let is_seen = twin.judged.verdict.is_none() || length + MORE > plan.most;
+        let is_seen = twin.judged.verdict == Ok(None) || length + MORE > plan.most;
         if is_seen || !is_growing(&twin.recording, setup, round.patience, length) {
             return Some(twin);
         }

@@ -82,7 +82,7 @@ impl FromStr for Trouble {
             return text
                 .parse()
                 .map(Self::Fault)
-                .map_err(|invalid: <Fault as FromStr>::Err| format!("{invalid}; or load:2"));
+                .map_err(|invalid: String| format!("{invalid}; or load:2"));
         };
         let factor = factor.parse().ok().filter(|it| *it > 1.0 && *it <= 100.0);
         factor.map(Self::Load).ok_or_else(|| {

@@ -15,6 +15,7 @@ use crate::arrivals;
 use crate::drill::Broken;
 use crate::replay::{Played, Replay};
 use crate::server::Service;
+use crate::setup::Setup;
 use crate::slow::Slow;
 use crate::stage::{FRAME, Stage};
 use crate::wire::Wire;
@@ -52,6 +53,16 @@ pub struct Tail {
     pub length: Duration,
     /// Through what its calls go.
     pub wire: Wire,
+}
+
+impl Tail {
+    /// The second part of a drill, if there is to be one.
+    pub fn of(setup: &Setup) -> Option<Self> {
+        (!setup.tail.is_zero()).then_some(Self {
+            length: setup.tail,
+            wire: setup.wire,
+        })
+    }
 }
 
 /// The service of each policy.

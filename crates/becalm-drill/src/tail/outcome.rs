@@ -6,9 +6,9 @@ use becalm_report::format::plain;
 use becalm_report::{Cell, Table};
 
 use super::{RATE, SLOW, Tail, Variant, WARM_UP};
-use crate::drill::Section;
 use crate::latencies::{Latencies, Sorted};
 use crate::ledger::{Count, Recording};
+use crate::show::Section;
 use crate::statistics::count;
 
 /// What the words over the table mean.

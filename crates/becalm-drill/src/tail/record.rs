@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::outcome::{Racer, TailOutcome};
 use super::{EVERY, RATE, SLOW, Tail, WARM_UP};
-use crate::document::PolicyRecord;
-use crate::setup::milliseconds;
+use crate::origin::milliseconds;
+use crate::record::PolicyRecord;
 
 /// The second part as it stands in the JSON document.
 #[derive(Debug, Serialize)]

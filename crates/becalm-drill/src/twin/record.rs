@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Twin;
-use crate::ledger::Count;
-use crate::setup::milliseconds;
+use crate::origin::milliseconds;
+use crate::record::{CLIENTS, SERVICE, Totals};
 use crate::statistics::Overall;
 
 /// What the simulator makes of the same calls: names and meanings are those of the variant.
@@ -14,19 +14,15 @@ use crate::statistics::Overall;
 pub struct TwinRecord<'a> {
     verdict: &'static str,
     after_ms: f64,
-    calls: u64,
-    first_tries: u64,
-    attempts: u64,
-    succeeded: u64,
+    #[serde(flatten)]
+    clients: Totals<'a>,
     gave_up: &'a BTreeMap<&'static str, u64>,
-    arrived: u64,
-    refused: u64,
-    served: u64,
-    served_nobody: u64,
+    #[serde(flatten)]
+    service: Totals<'a>,
     recovered_after_ms: Option<f64>,
     pressure_after: f64,
-    amplification: Option<f64>,
-    retries_per_first_try: Option<f64>,
+    #[serde(flatten)]
+    overall: Overall,
 }
 
 impl<'a> TwinRecord<'a> {
@@ -36,23 +32,15 @@ impl<'a> TwinRecord<'a> {
             judged,
             after,
         } = twin;
-        let overall = Overall::of(recording);
         Self {
             verdict: judged.name(),
             after_ms: milliseconds(*after),
-            calls: recording.total(Count::Call),
-            first_tries: recording.total(Count::FirstTry),
-            attempts: recording.total(Count::FirstTry) + recording.total(Count::Retry),
-            succeeded: recording.total(Count::Succeeded),
+            clients: Totals(recording, CLIENTS),
             gave_up: &recording.stops,
-            arrived: recording.total(Count::Arrived),
-            refused: recording.total(Count::Refused),
-            served: recording.total(Count::Served),
-            served_nobody: recording.total(Count::ServedNobody),
+            service: Totals(recording, SERVICE),
             recovered_after_ms: judged.back_after().map(milliseconds),
             pressure_after: judged.outcome.pressure,
-            amplification: overall.amplification,
-            retries_per_first_try: overall.retries_per_first_try,
+            overall: Overall::of(recording),
         }
     }
 }

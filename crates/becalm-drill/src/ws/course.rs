@@ -12,7 +12,7 @@ use super::clock::Clock;
 use super::fleet;
 use super::ground::Ground;
 use super::journal;
-use super::live::{Display, View};
+use super::live::View;
 use super::recording::{Held, Marks, Recording};
 use super::service;
 use super::setup::{AFTER_ALL, BEFORE, Setup};
@@ -20,6 +20,7 @@ use super::tally::Count;
 use super::told::{Report, Told};
 use super::variant::{Fault, Variant};
 use crate::drill::Broken;
+use crate::live::Display;
 
 /// How fast the fleet is put together, before the drill begins, in clients per second.
 const GATHERED: u32 = 4_000;
@@ -44,6 +45,7 @@ pub fn hold(
     seed: u64,
     signal: &AtomicUsize,
     display: &mut Display<'_>,
+    over: &[String],
 ) -> Result<Held, Broken> {
     let refused = |error: &dyn std::fmt::Display| format!("cannot keep a file: {error}");
     let journal = tempfile::NamedTempFile::new().map_err(|error| refused(&error))?;
@@ -52,7 +54,7 @@ pub fn hold(
         .as_file()
         .set_len(length)
         .map_err(|error| refused(&error))?;
-    let mut course = Course::new(setup, variant, signal, display);
+    let mut course = Course::new(setup, variant, signal, display, over);
     for _ in 0..setup.servers {
         let ground = Ground::take()?;
         let hands_over = matches!(variant.fault, Fault::Drain | Fault::KillBehindSocket);
@@ -80,37 +82,7 @@ pub fn hold(
     course.pass_until(course.marks.start + BEFORE)?;
 
     service.capacity = Some(setup.capacity);
-    let last = match variant.fault {
-        Fault::Kill | Fault::KillBehindSocket => {
-            let fault = course.clock.now();
-            course.marks.fault = Some(fault);
-            signal_all(&first, Signal::SIGKILL);
-            drop(first);
-            course.pass_until(fault + setup.outage)?;
-            let second = course.serve(&service)?;
-            course.marks.up = course.listens;
-            second
-        }
-        Fault::Drain => {
-            let second = course.serve(&service)?;
-            course.marks.fault = Some(course.clock.now());
-            course.marks.up = course.marks.fault;
-            signal_all(&first, Signal::SIGTERM);
-            // They end by themselves.
-            course.leave = first;
-            second
-        }
-        Fault::Cut => {
-            course.marks.fault = Some(course.clock.now());
-            course.marks.up = course.marks.fault;
-            signal_all(&first, Signal::SIGUSR1);
-            course.wait("nobody has lost a connection", PATIENCE, |it| {
-                let since = it.marks.fault.unwrap_or_default();
-                it.recording.within(Count::Lost, since..it.clock.now()) > 0
-            })?;
-            first
-        }
-    };
+    let last = course.breaks(&service, first)?;
     let leaving = match variant.fault {
         Fault::Drain => setup.draining(),
         _ => Duration::ZERO,
@@ -141,6 +113,8 @@ struct Course<'a, 's> {
     variant: &'a Variant,
     signal: &'a AtomicUsize,
     display: &'a mut Display<'s>,
+    /// A line for each variant that is over.
+    over: &'a [String],
     clock: Clock,
     inbox: (Sender<Heard<Who>>, Receiver<Heard<Who>>),
     shown: Duration,
@@ -169,12 +143,14 @@ impl<'a, 's> Course<'a, 's> {
         variant: &'a Variant,
         signal: &'a AtomicUsize,
         display: &'a mut Display<'s>,
+        over: &'a [String],
     ) -> Self {
         Self {
             setup,
             variant,
             signal,
             display,
+            over,
             clock: Clock::start(),
             inbox: channel(),
             shown: Duration::ZERO,
@@ -210,6 +186,45 @@ impl<'a, 's> Course<'a, 's> {
             it.listening == it.grounds.len()
         })?;
         Ok(servers)
+    }
+
+    /// Breaks the servers, and returns those that are there afterwards.
+    fn breaks(
+        &mut self,
+        service: &service::Brief,
+        first: Vec<Child>,
+    ) -> Result<Vec<Child>, Broken> {
+        match self.variant.fault {
+            Fault::Kill | Fault::KillBehindSocket => {
+                let fault = self.clock.now();
+                self.marks.fault = Some(fault);
+                signal_all(&first, Signal::SIGKILL);
+                drop(first);
+                self.pass_until(fault + self.setup.outage)?;
+                let second = self.serve(service)?;
+                self.marks.up = self.listens;
+                Ok(second)
+            }
+            Fault::Drain => {
+                let second = self.serve(service)?;
+                self.marks.fault = Some(self.clock.now());
+                self.marks.up = self.marks.fault;
+                signal_all(&first, Signal::SIGTERM);
+                // They end by themselves.
+                self.leave = first;
+                Ok(second)
+            }
+            Fault::Cut => {
+                self.marks.fault = Some(self.clock.now());
+                self.marks.up = self.marks.fault;
+                signal_all(&first, Signal::SIGUSR1);
+                self.wait("nobody has lost a connection", PATIENCE, |it| {
+                    let since = it.marks.fault.unwrap_or_default();
+                    it.recording.within(Count::Lost, since..it.clock.now()) > 0
+                })?;
+                Ok(first)
+            }
+        }
     }
 
     /// Starts the clients, those of each server in a process.
@@ -324,6 +339,7 @@ impl<'a, 's> Course<'a, 's> {
                 recording: &self.recording,
                 marks: self.marks,
                 now,
+                over: self.over,
             });
         }
         Ok(())

@@ -6,11 +6,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::clock::bucket;
-use super::judgement::{Contender, Judgement};
+use super::figures::Figures;
+use super::judgement::Contender;
+use super::outcome::Outcome;
 use super::setup::{Setup, SetupRecord};
 use super::tally::Count;
-use crate::origin::{Origin, text};
-use crate::setup::milliseconds;
+use crate::origin::{Origin, milliseconds, text};
 
 const SCHEMA: u32 = 1;
 
@@ -34,26 +35,8 @@ struct Record<'a> {
     verdict: &'static str,
     /// What it is in the drill to show and did not, in sentences.
     missed: Vec<String>,
-    back_after_ms: Option<f64>,
-    open: u32,
-    least_open: u32,
-    most_active: u32,
-    dials: u64,
-    most_dials: u32,
-    peak_dials_per_bucket: u32,
-    unconnected: u64,
-    refused: u64,
-    timed_out: u64,
-    broken: u64,
-    handshakes: u64,
-    for_nobody: u64,
-    gave_up: u64,
-    resumed: u64,
-    cold: u64,
-    messages: u64,
-    lost: u64,
-    doubled: u64,
-    two_live: u32,
+    #[serde(flatten)]
+    figures: &'a Figures,
     /// From the first bucket of the arrays.
     fault_ms: Option<f64>,
     up_ms: Option<f64>,
@@ -61,21 +44,18 @@ struct Record<'a> {
 }
 
 /// The document as text.
-pub fn document(
-    setup: &Setup,
-    seed: u64,
-    command: &str,
-    contenders: &[Contender],
-    judgement: &Judgement,
-) -> Result<String, String> {
-    let document = Document {
-        origin: Origin::new(SCHEMA, command, seed),
+pub fn document(outcome: &Outcome) -> Result<String, String> {
+    let Outcome {
+        setup, judgement, ..
+    } = outcome;
+    let contenders = outcome.contenders.iter();
+    text(&Document {
+        origin: Origin::new(SCHEMA, &outcome.command, outcome.seed),
         setup: setup.into(),
         as_expected: judgement.as_expected,
         conclusion: &judgement.conclusion,
-        variants: contenders.iter().map(|it| record(it, setup)).collect(),
-    };
-    text(&document)
+        variants: contenders.map(|it| record(it, setup)).collect(),
+    })
 }
 
 fn record<'a>(contender: &'a Contender, setup: &Setup) -> Record<'a> {
@@ -88,26 +68,7 @@ fn record<'a>(contender: &'a Contender, setup: &Setup) -> Record<'a> {
         description: &variant.description,
         verdict: figures.name(),
         missed: contender.missed(setup),
-        back_after_ms: figures.back.map(milliseconds),
-        open: figures.open,
-        least_open: figures.least,
-        most_active: figures.most_active,
-        dials: figures.dials,
-        most_dials: figures.most_dials,
-        peak_dials_per_bucket: figures.peak,
-        unconnected: figures.unconnected,
-        refused: figures.refused,
-        timed_out: figures.timed_out,
-        broken: figures.broken,
-        handshakes: figures.handshakes,
-        for_nobody: figures.wasted,
-        gave_up: figures.gave_up,
-        resumed: figures.resumed,
-        cold: figures.cold,
-        messages: figures.messages,
-        lost: figures.lost,
-        doubled: figures.doubled,
-        two_live: figures.two_live,
+        figures,
         fault_ms: marks.fault.map(since_start),
         up_ms: marks.up.map(since_start),
         per_bucket: per_bucket(contender),
@@ -138,14 +99,13 @@ fn per_bucket(contender: &Contender) -> BTreeMap<&'static str, Vec<u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::judgement::tests::{judged, usual};
+    use super::super::outcome::tests::outcome;
     use super::*;
     use serde_json::Value;
 
     #[test]
     fn names_and_units_are_stable() {
-        let (contenders, judgement) = judged();
-        let text = document(&usual(), 7, "becalm drill ws", &contenders, &judgement).unwrap();
+        let text = document(&outcome()).unwrap();
         let document: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             (&document["schema"], &document["seed"]),

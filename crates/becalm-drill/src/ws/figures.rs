@@ -4,21 +4,25 @@ use std::time::Duration;
 
 use becalm_report::format::plain;
 use becalm_report::{Cell, Colour};
+use serde::Serialize;
 
 use super::recording::Held;
 use super::setup::Setup;
 use super::tally::Count;
 use super::told::Report;
 use crate::judged::tenths;
+use crate::origin::in_ms_or_null;
 
-/// The figures of one variant.
-#[derive(Debug, Clone, PartialEq)]
+/// The figures of one variant, as they stand in the JSON document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figures {
     /// From the moment at which a server listens again until all clients have a connection.
+    #[serde(rename = "back_after_ms", serialize_with = "in_ms_or_null")]
     pub back: Option<Duration>,
     /// The clients that have one at the end.
     pub open: u32,
     /// The fewest that had one since the fault.
+    #[serde(rename = "least_open")]
     pub least: u32,
     /// The most connections that the servers had at once.
     pub most_active: u32,
@@ -26,6 +30,7 @@ pub struct Figures {
     pub dials: u64,
     pub most_dials: u32,
     /// The most dials in 100 ms, since then.
+    #[serde(rename = "peak_dials_per_bucket")]
     pub peak: u32,
     /// Dials that found nobody, of the whole course; that the server refused; that took too long; that ended in another way.
     pub unconnected: u64,
@@ -34,6 +39,7 @@ pub struct Figures {
     pub broken: u64,
     /// Handshakes that a server did since it listens again, and those of them for clients that had left.
     pub handshakes: u64,
+    #[serde(rename = "for_nobody")]
     pub wasted: u64,
     pub gave_up: u64,
     /// Connections since the fault that went on with their session, and that had to begin anew.

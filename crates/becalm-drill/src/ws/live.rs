@@ -12,8 +12,7 @@ use super::setup::{BEFORE, Setup};
 use super::tally::Count;
 use super::variant::Variant;
 use crate::judged::tenths;
-use crate::live::Paper;
-use crate::show::{Console, Show};
+use crate::live::Scene;
 
 /// What there is to show.
 #[derive(Debug, Clone, Copy)]
@@ -23,74 +22,33 @@ pub struct View<'a> {
     pub recording: &'a Recording,
     pub marks: Marks,
     pub now: Duration,
+    /// A line for each variant that is over.
+    pub over: &'a [String],
 }
 
-/// The display: a picture that is redrawn, a line a second, or nothing; and a line for each variant that is over.
-#[derive(Debug)]
-pub struct Display<'a> {
-    on: On<'a>,
-    over: Vec<String>,
-}
+impl Scene for View<'_> {
+    fn frame(&self, size: (usize, usize), painter: Painter) -> Vec<String> {
+        let mut lines = frame(self, size, painter);
+        lines.extend(self.over.iter().map(|line| fit(line, size.0)));
+        lines
+    }
 
-#[derive(Debug)]
-enum On<'a> {
-    Nothing,
-    Lines {
-        console: &'a dyn Console,
-        second: u64,
-    },
-    Screen(Paper<'a>),
-}
-
-impl<'a> Display<'a> {
-    /// The display that suits the console.
-    pub fn on(show: &Show<'a>) -> Self {
-        let console = show.console;
-        let on = if show.quiet {
-            On::Nothing
-        } else if console.is_screen() {
-            On::Screen(Paper::enter(console))
-        } else {
-            On::Lines { console, second: 0 }
+    fn seconds(&self) -> u32 {
+        let elapsed = match self.marks.start {
+            Duration::ZERO => Duration::ZERO,
+            start => self.now.saturating_sub(start),
         };
-        Self {
-            on,
-            over: Vec::new(),
-        }
+        u32::try_from(elapsed.as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// Shows how things stand.
-    pub fn show(&mut self, view: &View<'_>) {
-        match &mut self.on {
-            On::Nothing => {}
-            On::Lines { console, second } => {
-                let elapsed = view.now.saturating_sub(view.marks.start).as_secs();
-                if !view.marks.start.is_zero() && elapsed > *second {
-                    *second = elapsed;
-                    console.write(&line(view, elapsed));
-                }
-            }
-            On::Screen(paper) => {
-                let size = paper.size();
-                let mut lines = frame(view, size, paper.painter());
-                lines.extend(self.over.iter().map(|line| fit(line, size.0)));
-                paper.draw(&lines);
-            }
-        }
-    }
-
-    /// A variant is over.
-    pub fn finished(&mut self, told: &str) {
-        self.over.push(told.to_owned());
-        if let On::Lines { console, second } = &mut self.on {
-            *second = 0;
-            console.write(&format!("{told}\n"));
-        }
+    /// Of the last second: a line comes as soon as its second is over.
+    fn line(&self, second: u32) -> String {
+        line(self, second)
     }
 }
 
 /// How the last second went.
-fn line(view: &View<'_>, elapsed: u64) -> String {
+fn line(view: &View<'_>, elapsed: u32) -> String {
     let second = view.now.saturating_sub(Duration::from_secs(1))..view.now;
     let count = |count| plain(float(view.recording.within(count, second.clone())));
     format!(
@@ -236,6 +194,7 @@ mod tests {
                     recording: &contender.held.recording,
                     marks,
                     now,
+                    over: &[],
                 };
                 for size in [(80, 24), (100, 40), (250, 70), (20, 10), (0, 0)] {
                     let lines = frame(&view, size, Painter::Plain);
@@ -255,6 +214,7 @@ mod tests {
                 ..storm.held.marks
             },
             now: Duration::from_secs(9),
+            over: &[],
         };
         let line = line(&view, 8);
         for words in [

@@ -32,10 +32,11 @@ use std::sync::atomic::AtomicUsize;
 use becalm_report::Page;
 
 use crate::descriptors;
-use crate::drill::{Broken, Drill, Report, Section};
-use crate::show::Show;
-use judgement::{Contender, Judgement, judge};
-use live::Display;
+use crate::drill::{Broken, Drill, Report};
+use crate::live::Display;
+use crate::show::{Section, Show};
+use judgement::{Contender, judge};
+pub use outcome::Outcome;
 pub use setup::Setup;
 pub use variant::NAMES;
 use variant::Variant;
@@ -71,10 +72,9 @@ impl Plan {
     /// A sentence that names the flag and the remedy.
     pub fn new(options: Options) -> Result<Self, String> {
         let mut setup = options.setup;
-        setup.validate().map_err(|invalid| invalid.to_string())?;
+        setup.validate()?;
         // What it starts has the limit of this process.
-        let servers = servers::needed(setup.clients, descriptors::raise_all());
-        setup.servers = servers.map_err(|too_few| too_few.to_string())?;
+        setup.servers = servers::needed(setup.clients, descriptors::raise_all())?;
         let mut variants = variant::all(&setup);
         variants.retain(|it| {
             options.only.is_empty() || options.only.iter().any(|name| name == it.name)
@@ -89,16 +89,6 @@ impl Plan {
     }
 }
 
-/// What the drill came to.
-#[derive(Debug)]
-pub struct Outcome {
-    setup: Setup,
-    seed: u64,
-    contenders: Vec<Contender>,
-    judgement: Judgement,
-    command: String,
-}
-
 impl Drill for Plan {
     type Held = Vec<Contender>;
     type Outcome = Outcome;
@@ -109,11 +99,13 @@ impl Drill for Plan {
 
     fn hold(&self, show: &Show<'_>, signal: &AtomicUsize) -> Result<Vec<Contender>, Broken> {
         let mut display = Display::on(show);
-        let mut contenders = Vec::new();
+        let (mut contenders, mut over) = (Vec::new(), Vec::new());
         for variant in &self.variants {
-            let held = course::hold(&self.setup, variant, self.seed, signal, &mut display)?;
+            let held = course::hold(&self.setup, variant, self.seed, signal, &mut display, &over)?;
             let contender = Contender::new(variant.clone(), held);
-            display.finished(&outcome::line(&contender, &self.setup));
+            let line = outcome::line(&contender, &self.setup);
+            display.next(&line);
+            over.push(line);
             contenders.push(contender);
         }
         Ok(contenders)
@@ -140,23 +132,11 @@ impl Report for Outcome {
     }
 
     fn page(&self) -> Page {
-        page::page(
-            &self.setup,
-            self.seed,
-            &self.command,
-            &self.contenders,
-            &self.judgement,
-        )
+        page::page(self)
     }
 
     fn document(&self) -> Result<String, String> {
-        document::document(
-            &self.setup,
-            self.seed,
-            &self.command,
-            &self.contenders,
-            &self.judgement,
-        )
+        document::document(self)
     }
 
     fn is_as_expected(&self) -> bool {

@@ -1,11 +1,21 @@
-//! What are the figures of a drill of reconnects, side by side?
+//! What is left of a drill of reconnects, and what are its figures side by side?
 
 use becalm_report::format::plain;
 use becalm_report::{Cell, Table};
 
-use super::judgement::Contender;
+use super::judgement::{Contender, Judgement};
 use super::setup::Setup;
 use crate::judged::tenths;
+
+/// What the drill came to.
+#[derive(Debug)]
+pub struct Outcome {
+    pub(super) setup: Setup,
+    pub(super) seed: u64,
+    pub(super) contenders: Vec<Contender>,
+    pub(super) judgement: Judgement,
+    pub(super) command: String,
+}
 
 /// What the words over the table mean.
 pub const LEGEND: &str = "dials since the server is up again, > of the client that made most; peak: most dials in 100 ms; \
@@ -60,10 +70,22 @@ fn number(count: impl Into<u64>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::super::judgement::tests::{judged, usual};
     use super::*;
     use becalm_report::terminal::Painter;
+
+    /// The usual drill as it should end.
+    pub fn outcome() -> Outcome {
+        let (contenders, judgement) = judged();
+        Outcome {
+            setup: usual(),
+            seed: 7,
+            contenders,
+            judgement,
+            command: "becalm drill ws".into(),
+        }
+    }
 
     #[test]
     fn the_table_fits_a_terminal_and_holds_the_figures_of_every_variant() {

@@ -4,18 +4,17 @@ use becalm::support::Human;
 use becalm_report::format::plain;
 use becalm_report::{Colour, Page};
 
-use super::judgement::{Contender, Judgement};
-use super::setup::Setup;
-use super::{outcome, picture};
+use super::outcome::{Outcome, table};
+use super::picture;
 
 /// The drill as a self-contained page.
-pub fn page(
-    setup: &Setup,
-    seed: u64,
-    command: &str,
-    contenders: &[Contender],
-    judgement: &Judgement,
-) -> Page {
+pub fn page(outcome: &Outcome) -> Page {
+    let Outcome {
+        setup,
+        contenders,
+        judgement,
+        ..
+    } = outcome;
     let colour = if judgement.as_expected {
         Colour::Green
     } else {
@@ -53,7 +52,7 @@ pub fn page(
          their patience and left.",
     )
     .heading("The figures")
-    .table(&outcome::table(contenders, setup))
+    .table(&table(contenders, setup))
     .definitions(WORDS)
     .heading("Why")
     .paragraph(
@@ -76,9 +75,9 @@ pub fn page(
          both sides send again just what the other has not confirmed.",
     )
     .heading("How it was set up")
-    .definitions(parameters(setup, seed, contenders))
+    .definitions(parameters(outcome))
     .heading("Run it again")
-    .code(command)
+    .code(&outcome.command)
 }
 
 /// The words over the table's columns.
@@ -110,7 +109,8 @@ const WORDS: [(&str, &str); 7] = [
     ),
 ];
 
-fn parameters(setup: &Setup, seed: u64, contenders: &[Contender]) -> Vec<(String, String)> {
+fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
+    let setup = &outcome.setup;
     let mut parameters: Vec<(String, String)> = [
         (
             "server",
@@ -138,11 +138,11 @@ fn parameters(setup: &Setup, seed: u64, contenders: &[Contender]) -> Vec<(String
                 Human(setup.watch())
             ),
         ),
-        ("seed", seed.to_string()),
+        ("seed", outcome.seed.to_string()),
     ]
     .map(|(term, meaning)| (term.into(), meaning))
     .into();
-    for contender in contenders {
+    for contender in &outcome.contenders {
         let figures = &contender.figures;
         parameters.push((
             contender.variant.title.into(),
@@ -164,21 +164,20 @@ fn parameters(setup: &Setup, seed: u64, contenders: &[Contender]) -> Vec<(String
 
 #[cfg(test)]
 mod tests {
-    use super::super::judgement::tests::{judged, usual};
+    use super::super::outcome::tests::outcome;
     use super::*;
 
     #[test]
     fn the_page_holds_conclusion_figures_pictures_parameters_and_command() {
-        let (contenders, judgement) = judged();
-        let command = "becalm drill ws --seed 7";
-        let html = page(&usual(), 7, command, &contenders, &judgement).to_html();
+        let outcome = outcome();
+        let html = page(&outcome).to_html();
         assert_eq!(html.matches("<figure").count(), 3);
         for words in [
             "dies: who comes back?",
             "one after the other, so all clients take 20s at least",
             "dials again after 5s at most",
             "down, 400 of 2",
-            command,
+            &*outcome.command,
         ] {
             assert!(html.contains(words), "{words}");
         }

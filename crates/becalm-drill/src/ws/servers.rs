@@ -1,7 +1,5 @@
 //! How many servers does a drill of reconnects take, and may their processes have as many open files as that asks?
 
-use std::fmt;
-
 /// The most clients of one server: half of the ports between two addresses. From there on Linux takes long to find a
 /// free one, and a listening socket that is handed over has one address.
 const PER_SERVER: u32 = 14_000;
@@ -17,11 +15,11 @@ const OTHERS: u64 = 128;
 ///
 /// # Errors
 ///
-/// More servers would be needed than can be had.
-pub fn needed(clients: u32, allowed: u64) -> Result<u32, TooFew> {
+/// A sentence: more servers would be needed than can be had.
+pub fn needed(clients: u32, allowed: u64) -> Result<u32, String> {
     let servers = clients.div_ceil(room(allowed).clamp(1, PER_SERVER));
     if room(allowed) == 0 || servers > MOST {
-        Err(TooFew { clients, allowed })
+        Err(too_few(clients, allowed))
     } else {
         Ok(servers)
     }
@@ -39,31 +37,19 @@ fn descriptors(clients: u32) -> u64 {
     (u64::from(clients) * 3).div_ceil(2) + OTHERS
 }
 
-/// The limit on open files is too low for so many clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooFew {
-    clients: u32,
-    allowed: u64,
+/// What is said where the limit on open files is too low for so many clients.
+fn too_few(clients: u32, allowed: u64) -> String {
+    let needed = descriptors(clients.div_ceil(MOST));
+    let possible = room(allowed).saturating_mul(MOST);
+    let lower = match possible {
+        0 => String::new(),
+        _ => format!(", or lower --clients to {possible}"),
+    };
+    format!(
+        "--clients {clients} would need {MOST} servers with {needed} open files each, and this system allows \
+         {allowed}; raise the hard limit (ulimit -Hn) to {needed}{lower}"
+    )
 }
-
-impl fmt::Display for TooFew {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { clients, allowed } = *self;
-        let needed = descriptors(clients.div_ceil(MOST));
-        let possible = room(allowed).saturating_mul(MOST);
-        write!(
-            f,
-            "--clients {clients} would need {MOST} servers with {needed} open files each, and this system allows \
-             {allowed}; raise the hard limit (ulimit -Hn) to {needed}"
-        )?;
-        if possible > 0 {
-            write!(f, ", or lower --clients to {possible}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for TooFew {}
 
 #[cfg(test)]
 mod tests {
@@ -85,7 +71,7 @@ mod tests {
     #[test]
     fn too_low_a_limit_is_refused_with_what_would_do() {
         for (clients, allowed) in [(100_000, 4_096), (2_000, 200), (1, 0), (1, 129)] {
-            let words = needed(clients, allowed).unwrap_err().to_string();
+            let words = needed(clients, allowed).unwrap_err();
             let enough = descriptors(clients.div_ceil(MOST));
             assert!(words.contains(&format!("-Hn) to {enough}")), "{words}");
             assert!(needed(clients, enough).is_ok(), "{words}");

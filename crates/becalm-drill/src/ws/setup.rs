@@ -1,12 +1,11 @@
 //! What is the drill of reconnects made of? Clients, a server, an outage and their bounds: plain data.
 
-use std::fmt;
 use std::time::Duration;
 
 use becalm::support::Human;
 use serde::Serialize;
 
-use crate::setup::milliseconds;
+use crate::origin::milliseconds;
 
 /// The most clients that one machine is asked for.
 const MOST_CLIENTS: u32 = 100_000;
@@ -89,7 +88,11 @@ impl Setup {
     }
 
     /// Refuses what could not be measured or would not end.
-    pub fn validate(&self) -> Result<(), InvalidSetup> {
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the flag and the remedy.
+    pub fn validate(&self) -> Result<(), String> {
         let times = [
             (self.patience, "--patience"),
             (self.base, "--base"),
@@ -100,15 +103,19 @@ impl Setup {
         let in_range = Duration::from_millis(10)..=Duration::from_secs(60);
         let wrong = times.into_iter().find(|(time, _)| !in_range.contains(time));
         if let Some((_, flag)) = wrong {
-            Err(InvalidSetup::Time(flag))
+            Err(format!("{flag} must be from 10ms to 60s"))
         } else if !(1..=MOST_CLIENTS).contains(&self.clients) {
-            Err(InvalidSetup::Clients)
+            Err(format!("--clients must be from 1 to {MOST_CLIENTS}"))
         } else if !(1..=100_000).contains(&self.capacity) {
-            Err(InvalidSetup::Capacity)
+            Err("--capacity must be from 1 to 100000 handshakes per second".into())
         } else if self.cap < self.base {
-            Err(InvalidSetup::Cap)
+            Err("--cap must not be less than --base".into())
         } else if !(Duration::from_millis(100)..=LONGEST).contains(&self.watch()) {
-            Err(InvalidSetup::Watch(self.watch()))
+            Err(format!(
+                "each variant would be watched for {}; --watch, or twice --clients / --capacity, must be from 100ms to {}",
+                Human(self.watch()),
+                Human(LONGEST)
+            ))
         } else {
             Ok(())
         }
@@ -187,44 +194,6 @@ impl From<&Setup> for SetupRecord {
     }
 }
 
-/// Why a drill of reconnects is refused. `Display` names the flag and the remedy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidSetup {
-    /// A duration is out of range.
-    Time(&'static str),
-    /// `--clients` is out of range.
-    Clients,
-    /// `--capacity` is out of range.
-    Capacity,
-    /// `--cap` is below `--base`.
-    Cap,
-    /// The course would be too long, or too short to see anything.
-    Watch(Duration),
-}
-
-impl fmt::Display for InvalidSetup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Time(flag) => write!(f, "{flag} must be from 10ms to 60s"),
-            Self::Clients => write!(f, "--clients must be from 1 to {MOST_CLIENTS}"),
-            Self::Capacity => {
-                f.write_str("--capacity must be from 1 to 100000 handshakes per second")
-            }
-            Self::Cap => f.write_str("--cap must not be less than --base"),
-            Self::Watch(length) => write!(
-                f,
-                "each variant would be watched for {}; --watch, or twice --clients / --capacity, must be \
-                 from 100ms to {}",
-                Human(*length),
-                Human(LONGEST)
-            ),
-        }
-    }
-}
-
-impl std::error::Error for InvalidSetup {}
-
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -258,7 +227,7 @@ pub mod tests {
         for (change, words) in wrong {
             let mut setup = usual();
             change(&mut setup);
-            let refusal = setup.validate().unwrap_err().to_string();
+            let refusal = setup.validate().unwrap_err();
             assert!(refusal.contains(words), "{refusal}");
         }
         let mut quick = usual();

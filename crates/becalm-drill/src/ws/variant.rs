@@ -69,6 +69,11 @@ pub const NAMES: [&str; 8] = [
 
 /// All variants of a drill.
 pub fn all(setup: &Setup) -> Vec<Variant> {
+    storms(setup).into_iter().chain(guarded(setup)).collect()
+}
+
+/// Where the server lets everybody in.
+fn storms(setup: &Setup) -> [Variant; 3] {
     let Setup { base, cap, .. } = *setup;
     let waits = format!("{} x 2 up to {}", Human(base), Human(cap));
     let storm = |name, title, description, colour, schedule| Variant {
@@ -82,19 +87,7 @@ pub fn all(setup: &Setup) -> Vec<Variant> {
         fault: Fault::Kill,
         role: Role::Storm,
     };
-    let full_jitter = Schedule::FullJitter(base, cap);
-    let guarded = |name, title, description: &str, colour, fault, role| Variant {
-        name,
-        title,
-        description: description.into(),
-        colour,
-        schedule: full_jitter,
-        heeds: true,
-        door: Door::Admission,
-        fault,
-        role,
-    };
-    vec![
+    [
         storm(
             "fixed",
             "fixed delay",
@@ -114,8 +107,26 @@ pub fn all(setup: &Setup) -> Vec<Variant> {
             "full jitter",
             format!("drawn below {waits}"),
             Colour::Purple,
-            full_jitter,
+            Schedule::FullJitter(base, cap),
         ),
+    ]
+}
+
+/// Behind admission.
+fn guarded(setup: &Setup) -> [Variant; 5] {
+    let full_jitter = Schedule::FullJitter(setup.base, setup.cap);
+    let guarded = |name, title, description: &str, colour, fault, role| Variant {
+        name,
+        title,
+        description: description.into(),
+        colour,
+        schedule: full_jitter,
+        heeds: true,
+        door: Door::Admission,
+        fault,
+        role,
+    };
+    [
         Variant {
             heeds: false,
             ..guarded(

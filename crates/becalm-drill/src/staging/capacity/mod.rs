@@ -17,9 +17,9 @@ use super::plan;
 use crate::ask::{Ask, drill_name};
 use crate::client::Connections;
 use crate::descriptors;
-use crate::drill::{Broken, Drill, Report, Section};
+use crate::drill::{Broken, Drill, Report};
 use crate::fault::allowed::Pinned;
-use crate::show::Show;
+use crate::show::{Section, Show};
 use crate::stage::Stage;
 use ladder::Ended;
 pub use report::Measured;
@@ -57,7 +57,7 @@ impl Plan {
             );
         }
         let target = plan::target(&options)?;
-        let warning = descriptors::raise(f64::from(ladder::MOST)).map_err(|it| it.to_string())?;
+        let warning = descriptors::raise(f64::from(ladder::MOST))?;
         Ok(Self {
             ask: plan::ask(&options, &target)?.marked(&drill_name()),
             target,

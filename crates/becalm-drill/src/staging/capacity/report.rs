@@ -10,8 +10,7 @@ use serde::Serialize;
 use super::ladder::{Ended, capacity, is_failing, plateau};
 use super::rung::Rung;
 use crate::judged::tenths;
-use crate::origin::{Origin, text};
-use crate::setup::milliseconds;
+use crate::origin::{Origin, milliseconds, text};
 use crate::staging::canary::Calm;
 
 /// What the words over the table mean.
@@ -47,7 +46,7 @@ struct Document<'a> {
     ended: &'static str,
     conclusion: &'a str,
     well_without_load_after_ms: Option<f64>,
-    rungs: Vec<RungRecord>,
+    rungs: &'a [Rung],
 }
 
 #[derive(Debug, Serialize)]
@@ -56,15 +55,6 @@ struct SetupRecord<'a> {
     request: &'a str,
     client_timeout_ms: f64,
     max_rate_per_s: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct RungRecord {
-    clients: u32,
-    answers_per_s: f64,
-    good_share: f64,
-    p50_ms: Option<f64>,
-    p99_ms: Option<f64>,
 }
 
 impl Measured {
@@ -161,16 +151,6 @@ impl Measured {
     ///
     /// A sentence.
     pub(super) fn to_document(&self) -> Result<String, String> {
-        let rungs = self.rungs.iter().map(|rung| {
-            let quantile = |share| rung.latencies.quantile(share).map(milliseconds);
-            RungRecord {
-                clients: rung.clients,
-                answers_per_s: rung.rate(),
-                good_share: rung.good_share(),
-                p50_ms: quantile(0.5),
-                p99_ms: quantile(0.99),
-            }
-        });
         text(&Document {
             origin: Origin::new(SCHEMA, &self.command, self.seed),
             setup: SetupRecord {
@@ -185,7 +165,7 @@ impl Measured {
             ended: self.ended.name(),
             conclusion: &self.conclusion(),
             well_without_load_after_ms: self.calm.well_after().map(milliseconds),
-            rungs: rungs.collect(),
+            rungs: &self.rungs,
         })
     }
 

@@ -4,12 +4,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::client::Connections;
 use crate::latencies::{Latencies, Sorted};
+use crate::origin::milliseconds;
 use crate::statistics::{count, per_second};
 
 /// Before anything is counted: connections are made, and the first answers are out of step.
@@ -43,6 +46,19 @@ pub struct Rung {
     pub length: Duration,
     /// How long the good answers took.
     pub latencies: Sorted,
+}
+
+impl Serialize for Rung {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let quantile = |share| self.latencies.quantile(share).map(milliseconds);
+        let mut figures = serializer.serialize_struct("Rung", 5)?;
+        figures.serialize_field("clients", &self.clients)?;
+        figures.serialize_field("answers_per_s", &self.rate())?;
+        figures.serialize_field("good_share", &self.good_share())?;
+        figures.serialize_field("p50_ms", &quantile(0.5))?;
+        figures.serialize_field("p99_ms", &quantile(0.99))?;
+        figures.end()
+    }
 }
 
 impl Rung {
