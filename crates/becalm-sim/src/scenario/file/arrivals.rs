@@ -9,8 +9,7 @@ use becalm::duration;
 use becalm::support::Human;
 use toml::{Table, Value};
 
-use super::Files;
-use super::entry::Entry;
+use super::entry::{Entry, Files};
 use super::refusal::{Refusal, unknown};
 use super::times;
 use crate::engine::Distribution;
@@ -174,6 +173,6 @@ fn list(entry: &Entry<'_>) -> Result<Vec<Duration>, Refusal> {
 /// The times of the CSV file that the entry names.
 fn times_of(entry: &Entry<'_>, files: Files<'_>) -> Result<Vec<Duration>, Refusal> {
     let name = entry.text()?;
-    let text = super::open(entry, name, files)?;
+    let text = entry.open(name, files)?;
     times::read(&text).map_err(|fault| entry.refuse(format!("{name}: {fault}")))
 }

@@ -1,5 +1,6 @@
 //! What stands behind a key? Its value, read as what the scenario needs, or refused by name.
 
+use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -10,6 +11,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::refusal::{Refusal, unknown};
+
+/// Reads a file that a scenario names, as it is named there.
+pub(super) type Files<'a> = &'a dyn Fn(&str) -> io::Result<String>;
 
 /// The value of a key.
 #[derive(Debug, Clone)]
@@ -59,19 +63,6 @@ impl<'a> Section<'a> {
         self.get(key).ok_or_else(missing)
     }
 
-    /// Reads the value of this key over the default, if it is there.
-    pub fn set<T>(
-        &self,
-        key: &str,
-        slot: &mut T,
-        read: impl FnOnce(&Entry<'a>) -> Result<T, Refusal>,
-    ) -> Result<(), Refusal> {
-        if let Some(entry) = self.get(key) {
-            *slot = read(&entry)?;
-        }
-        Ok(())
-    }
-
     /// The tables of this key: written `[[key]]`.
     pub fn sections(&self, key: &str, keys: &[&str]) -> Result<Vec<Section<'a>>, Refusal> {
         let Some(entry) = self.get(key) else {
@@ -119,6 +110,11 @@ impl<'a> Entry<'a> {
             key: self.key.clone(),
             sentence: sentence.into(),
         }
+    }
+
+    /// The text of a file that it names.
+    pub fn open(&self, name: &str, files: Files<'_>) -> Result<String, Refusal> {
+        files(name).map_err(|error| self.refuse(format!("cannot read {name}: {error}")))
     }
 
     /// The text, if it is one.

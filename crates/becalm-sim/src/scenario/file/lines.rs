@@ -32,19 +32,6 @@ impl Lines {
         self.key(key, Human(time).to_string());
     }
 
-    /// The key, unless it has its default.
-    pub fn changed<T: PartialEq, V: Into<Value>>(
-        &mut self,
-        key: &str,
-        value: &T,
-        default: &T,
-        write: impl FnOnce(&T) -> V,
-    ) {
-        if value != default {
-            self.key(key, write(value));
-        }
-    }
-
     /// The section of a policy, unless it is the default one.
     pub fn policy(&mut self, header: &str, policy: &Policy) -> Result<(), InvalidFile> {
         let changed = keys(header, policy, &[])?;

@@ -43,42 +43,54 @@ mod arrivals;
 mod distribution;
 mod entry;
 mod lines;
+mod policy;
 mod population;
 mod references;
 mod refusal;
+mod rows;
+#[cfg(test)]
+mod schema;
 mod service;
 mod times;
 mod trigger;
 mod words;
 
 use std::path::Path;
+use std::time::Duration;
 use std::{fs, io};
 
 use becalm::Policy;
 use toml::de::DeTable;
 
-use self::entry::{Entry, Section};
+use self::entry::{Files, Section};
 use self::lines::Lines;
 use self::references::Sections;
 use self::refusal::Refusal;
+use self::rows::{Key, LENGTH, SHARE, TEXT, TIMES, key, names, section};
 use super::{Network, Scenario};
 
 pub use distribution::InvalidDistribution;
 pub use refusal::InvalidFile;
 
-/// Reads a file that a scenario names, as it is named there.
-type Files<'a> = &'a dyn Fn(&str) -> io::Result<String>;
-
-const KEYS: &[&str] = &[
-    "name",
-    "horizon",
-    "bucket",
-    "network",
-    "service",
-    "population",
-    "trigger",
+const KEYS: &[Key<Scenario>] = &[
+    key!(name: TEXT, "\"orders\""),
+    key!(horizon: LENGTH, "\"60s\""),
+    key!(bucket: LENGTH),
+    section!(
+        "network",
+        |entry, files, it| {
+            it.network = rows::table(NETWORK, entry, files, Network::default())?;
+            Ok(())
+        },
+        "network"
+    ),
+    // These are read one after the other: errors name their sections.
+    section!("service", |_, _, _| Ok(()), "service"),
+    section!("population", |_, _, _| Ok(()), "population"),
+    section!("trigger", |_, _, _| Ok(()), "trigger"),
 ];
-const NETWORK: &[&str] = &["delay", "loss"];
+
+const NETWORK: &[Key<Network>] = &[key!(delay: TIMES), key!(loss: SHARE)];
 
 /// Reads the scenario of a text. `files` reads the files that it names: recorded arrivals, measured
 /// times, policies.
@@ -139,30 +151,24 @@ pub fn load(path: &Path) -> Result<Scenario, InvalidFile> {
 ///
 /// A policy that would be refused on reading: an invalid one, or one with a custom backoff.
 pub fn write(scenario: &Scenario) -> Result<String, InvalidFile> {
-    let Scenario {
-        name,
-        horizon,
-        bucket,
-        populations,
-        services,
-        triggers,
-        network,
-    } = scenario;
-    let default = Scenario::new("", *horizon);
     let mut lines = Lines::default();
-    lines.key("name", name.as_str());
-    lines.time("horizon", *horizon);
-    if *bucket != default.bucket {
-        lines.time("bucket", *bucket);
+    rows::write(
+        KEYS,
+        scenario,
+        &Scenario::new("", Duration::ZERO),
+        &mut lines,
+    );
+    if scenario.network != Network::default() {
+        lines.header("[network]");
+        rows::write(NETWORK, &scenario.network, &Network::default(), &mut lines);
     }
-    write_network(network, &mut lines);
-    for it in services {
+    for it in &scenario.services {
         service::write(it, &mut lines)?;
     }
-    for it in populations {
+    for it in &scenario.populations {
         population::write(it, &mut lines)?;
     }
-    for it in triggers {
+    for it in &scenario.triggers {
         trigger::write(it, &mut lines);
     }
     Ok(lines.into_text())
@@ -182,21 +188,20 @@ fn scenario<'a>(
     name: Option<&str>,
     files: Files<'_>,
 ) -> Result<Scenario, Refusal> {
-    let whole = Section::whole(document, KEYS)?;
-    let name = match (whole.get("name"), name) {
-        (None, Some(name)) => name,
-        _ => whole.required("name", "\"orders\"")?.text()?,
-    };
-    let horizon = whole.required("horizon", "\"60s\"")?.length()?;
-    let mut scenario = Scenario::new(name, horizon);
-    whole.set("bucket", &mut scenario.bucket, Entry::length)?;
-    whole.set("network", &mut scenario.network, |it| {
-        read_network(it, files)
-    })?;
+    let whole = Section::whole(document, &names(KEYS))?;
+    let mut scenario = Scenario::new(name.unwrap_or_default(), Duration::ZERO);
+    // Without a name it has that of its file.
+    let is_named = whole.get("name").is_some() || name.is_none();
+    scenario = rows::read(
+        KEYS.get(usize::from(!is_named)..).unwrap_or_default(),
+        &whole,
+        files,
+        scenario,
+    )?;
     let sections = Sections {
-        services: whole.sections("service", service::KEYS)?,
-        populations: whole.sections("population", population::KEYS)?,
-        triggers: whole.sections("trigger", trigger::KEYS)?,
+        services: whole.sections("service", &names(service::KEYS))?,
+        populations: whole.sections("population", &names(population::KEYS))?,
+        triggers: whole.sections("trigger", &trigger::names())?,
     };
     if sections.services.is_empty() || sections.populations.is_empty() {
         return Err(Refusal::whole(
@@ -218,30 +223,4 @@ fn scenario<'a>(
         Ok(()) => Ok(scenario),
         Err(invalid) => Err(sections.refusal(&invalid)),
     }
-}
-
-fn read_network(entry: &Entry<'_>, files: Files<'_>) -> Result<Network, Refusal> {
-    let section = entry.section(NETWORK)?;
-    let mut network = Network::default();
-    section.set("delay", &mut network.delay, |it| {
-        arrivals::distribution(it, files)
-    })?;
-    section.set("loss", &mut network.loss, Entry::share)?;
-    Ok(network)
-}
-
-fn write_network(network: &Network, lines: &mut Lines) {
-    let default = Network::default();
-    if *network == default {
-        return;
-    }
-    let Network { delay, loss } = network;
-    lines.header("[network]");
-    lines.changed("delay", delay, &default.delay, arrivals::write_distribution);
-    lines.changed("loss", loss, &default.loss, |it| *it);
-}
-
-/// The text of a file that the entry names.
-fn open(entry: &Entry<'_>, name: &str, files: Files<'_>) -> Result<String, Refusal> {
-    files(name).map_err(|error| entry.refuse(format!("cannot read {name}: {error}")))
 }

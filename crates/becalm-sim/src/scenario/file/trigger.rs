@@ -7,22 +7,24 @@ use super::lines::Lines;
 use super::refusal::Refusal;
 use crate::scenario::{Effect, Trigger};
 
-/// All keys of all effects.
-pub(super) const KEYS: &[&str] = &[
-    "from",
-    "length",
-    "effect",
-    "service",
-    "population",
-    "share",
-    "added",
-    "factor",
-    "each",
-    "pause",
+/// All keys of all effects: what the JSON Schema says of their values, and one such as an error shows.
+pub(super) const VALUES: &[(&str, &str, &str)] = &[
+    ("from", DURATION, "\"10s\""),
+    ("length", DURATION, "\"2s\""),
+    ("effect", TEXT, "\"hang\""),
+    ("service", TEXT, "\"orders\""),
+    ("population", TEXT, "\"users\""),
+    ("share", r##"{ "$ref": "#/$defs/share" }"##, "0.1"),
+    ("added", DURATION, "\"200ms\""),
+    ("factor", r#"{ "type": "number", "minimum": 0 }"#, "3"),
+    ("each", DURATION, "\"5s\""),
+    ("pause", DURATION, "\"0s\""),
 ];
+const DURATION: &str = r##"{ "$ref": "#/$defs/duration" }"##;
+const TEXT: &str = r#"{ "type": "string" }"#;
 
 /// The effects, and the keys that each has beside `from`, `length` and `effect`.
-const EFFECTS: &[(&str, &[&str])] = &[
+pub(super) const EFFECTS: &[(&str, &[&str])] = &[
     ("capacity", &["service", "share"]),
     ("hang", &["service"]),
     ("down", &["service"]),
@@ -37,62 +39,67 @@ const EFFECTS: &[(&str, &[&str])] = &[
 ];
 const CACHE_LOSS: &str = "cache-loss";
 
+pub(super) fn names() -> Vec<&'static str> {
+    VALUES.iter().map(|it| it.0).collect()
+}
+
+/// The value of a key that this effect has to have.
+fn required<'a>(section: &Section<'a>, key: &str) -> Result<Entry<'a>, Refusal> {
+    let example = VALUES.iter().find(|it| it.0 == key).map_or("", |it| it.2);
+    section.required(key, example)
+}
+
 pub(super) fn read(section: &Section<'_>) -> Result<Trigger, Refusal> {
-    let from = section.required("from", "\"10s\"")?.duration()?;
-    let effect = section.required("effect", "\"hang\"")?;
+    let from = required(section, "from")?.duration()?;
+    let effect = required(section, "effect")?;
     let (name, keys) = (effect.text()?, effect.choice(EFFECTS)?);
     refuse_strangers(section, name, keys)?;
     let length = match section.get("length") {
         // What is lost is lost at once.
         None if name == CACHE_LOSS => Duration::ZERO,
-        _ => section.required("length", "\"2s\"")?.duration()?,
+        _ => required(section, "length")?.duration()?,
     };
     let effect = read_effect(section, name)?;
     Ok(Trigger::new(from, length, effect))
 }
 
 fn read_effect(section: &Section<'_>, name: &str) -> Result<Effect, Refusal> {
-    let service = || -> Result<String, Refusal> {
-        Ok(section
-            .required("service", "\"orders\"")?
-            .text()?
-            .to_owned())
-    };
-    let share = || section.required("share", "0.1")?.share();
+    let of = |key| required(section, key);
+    let text = |key| -> Result<String, Refusal> { Ok(of(key)?.text()?.to_owned()) };
+    let share = || of("share")?.share();
+    if name == "loss" {
+        return Ok(Effect::Loss { share: share()? });
+    }
+    if name == "load" {
+        return Ok(Effect::Load {
+            population: text("population")?,
+            factor: of("factor")?.not_negative()?,
+        });
+    }
+    let service = text("service")?;
     Ok(match name {
         "capacity" => Effect::Capacity {
-            service: service()?,
-            share: above_zero(section, share()?)?,
+            service,
+            share: above_zero(&of("share")?)?,
         },
-        "hang" => Effect::Hang {
-            service: service()?,
-        },
-        "down" | "failover" => Effect::Down {
-            service: service()?,
-        },
+        "hang" => Effect::Hang { service },
+        "down" | "failover" => Effect::Down { service },
         "latency" => Effect::Latency {
-            service: service()?,
-            added: section.required("added", "\"200ms\"")?.duration()?,
+            service,
+            added: of("added")?.duration()?,
         },
         "failures" => Effect::Failures {
-            service: service()?,
+            service,
             share: share()?,
         },
-        "load" => Effect::Load {
-            population: section.required("population", "\"users\"")?.text()?.into(),
-            factor: section.required("factor", "3")?.not_negative()?,
-        },
         "deploy" => Effect::Deploy {
-            service: service()?,
-            each: section.required("each", "\"5s\"")?.length()?,
+            service,
+            each: of("each")?.length()?,
             pause: section
                 .get("pause")
                 .map_or(Ok(Duration::ZERO), |pause| pause.duration())?,
         },
-        "loss" => Effect::Loss { share: share()? },
-        _ => Effect::CacheLoss {
-            service: service()?,
-        },
+        _ => Effect::CacheLoss { service },
     })
 }
 
@@ -148,7 +155,7 @@ pub(super) fn write(trigger: &Trigger, lines: &mut Lines) {
 
 /// Refuses a key that says nothing about this effect.
 fn refuse_strangers(section: &Section<'_>, effect: &str, keys: &[&str]) -> Result<(), Refusal> {
-    let strangers = KEYS.get(3..).unwrap_or_default().iter();
+    let strangers = VALUES.get(3..).unwrap_or_default().iter().map(|it| it.0);
     let stranger = strangers
         .filter(|key| !keys.contains(key))
         .find_map(|key| section.get(key));
@@ -162,14 +169,11 @@ fn refuse_strangers(section: &Section<'_>, effect: &str, keys: &[&str]) -> Resul
     )))
 }
 
-fn above_zero(section: &Section<'_>, share: f64) -> Result<f64, Refusal> {
-    if share > 0.0 {
-        return Ok(share);
+fn above_zero(share: &Entry<'_>) -> Result<f64, Refusal> {
+    match share.share()? {
+        none if none <= 0.0 => {
+            Err(share.refuse("no capacity is left; write the effect \"hang\" or \"down\" for that"))
+        }
+        share => Ok(share),
     }
-    let refuse = |entry: Entry<'_>| {
-        entry.refuse("no capacity is left; write the effect \"hang\" or \"down\" for that")
-    };
-    Err(section
-        .get("share")
-        .map_or_else(|| section.refuse("share must be above 0"), refuse))
 }
