@@ -42,7 +42,6 @@ pub fn raise(connections: f64) -> Result<Option<String>, String> {
 }
 
 /// Raises the limit as far as this system allows, and returns it.
-#[cfg(all(feature = "ws", unix))]
 pub fn raise_all() -> u64 {
     let (soft, hard) = system::files().unwrap_or((USUAL, USUAL));
     if system::allow_files(hard, hard) {
