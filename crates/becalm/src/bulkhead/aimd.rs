@@ -62,7 +62,7 @@ impl Aimd {
 #[cfg(test)]
 mod tests {
     use super::super::learned::whole;
-    use super::super::{Limit, Outcome};
+    use super::super::Outcome;
     use super::*;
     use crate::time::Instant;
 

@@ -211,7 +211,7 @@ fn share(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Limit, Outcome};
+    use super::super::Outcome;
     use super::*;
 
     const CALM: Gradient = Gradient {

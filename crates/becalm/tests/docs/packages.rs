@@ -106,9 +106,10 @@ fn each_readme_has_its_parts_and_its_links_lead_to_files() {
             assert!(page.contains(part), "{name}: no {part}");
         }
         let is_command = folder.join("src/main.rs").exists();
-        let how = match is_command {
-            true => format!("$ cargo install {name}\n"),
-            false => format!("\n{name} = "),
+        let how = if is_command {
+            format!("$ cargo install {name}\n")
+        } else {
+            format!("\n{name} = ")
         };
         assert!(page.contains(&how), "{name}: no {how}");
         let stated = page.split(&how).nth(1).unwrap().lines().next().unwrap();
@@ -120,11 +121,11 @@ fn each_readme_has_its_parts_and_its_links_lead_to_files() {
         let rust = rust.as_str().or(workspace["rust-version"].as_str());
         let rust = format!("\nRust {}", rust.unwrap());
         assert!(page.contains(&rust), "{name}: no {rust}");
-        for feature in manifest.get("features").and_then(toml::Value::as_table) {
-            for feature in feature.keys().filter(|it| *it != "default") {
-                let is_told = page.contains(&format!("`{feature}`"));
-                assert!(is_told, "{name}: README.md does not tell of {feature}");
-            }
+        let features = manifest.get("features").and_then(toml::Value::as_table);
+        let features = features.into_iter().flat_map(toml::Table::keys);
+        for feature in features.filter(|it| *it != "default") {
+            let is_told = page.contains(&format!("`{feature}`"));
+            assert!(is_told, "{name}: README.md does not tell of {feature}");
         }
         let links = page.split("github.com/becalm-rs/becalm/blob/main/").skip(1);
         for link in links {
