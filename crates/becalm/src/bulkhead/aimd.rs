@@ -61,8 +61,8 @@ impl Aimd {
 
 #[cfg(test)]
 mod tests {
-    use super::super::learned::whole;
     use super::super::Outcome;
+    use super::super::learned::whole;
     use super::*;
     use crate::time::Instant;
 
