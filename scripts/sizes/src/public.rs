@@ -138,6 +138,18 @@ mod tests {
     }
 
     #[test]
+    fn what_only_a_test_or_the_model_checker_compiles_is_no_users() {
+        let public = public(&sources(&[
+            (
+                "lib.rs",
+                "mod a; #[cfg(becalm_loom)] pub use a::A; #[cfg(test)] pub use a::B; #[cfg(any(feature = \"std\", becalm_loom))] pub use a::C;",
+            ),
+            ("a.rs", "pub struct A; pub struct B; pub struct C;"),
+        ]));
+        assert_eq!(list(&public.reachable), ["C"]);
+    }
+
+    #[test]
     fn what_macros_define_and_export_counts() {
         let public = public(&sources(&[(
             "lib.rs",

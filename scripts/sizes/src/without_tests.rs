@@ -11,7 +11,8 @@ pub fn cut_tests(file: &mut File) {
     CutTests.visit_file_mut(file);
 }
 
-/// Whether one of the attributes is `#[cfg(test)]`, or `#[cfg(all(.., test, ..))]`.
+/// Whether one of the attributes is `#[cfg(test)]`, or `#[cfg(all(.., test, ..))]`. What only the model checker's build
+/// compiles (`becalm_loom`) is a test's, too.
 pub fn only_in_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
@@ -23,7 +24,7 @@ pub fn only_in_tests(attributes: &[Attribute]) -> bool {
 
 fn needs_test(condition: &Meta) -> bool {
     match condition {
-        Meta::Path(path) => path.is_ident("test"),
+        Meta::Path(path) => path.is_ident("test") || path.is_ident("becalm_loom"),
         Meta::List(list) if list.path.is_ident("all") => list
             .parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
             .is_ok_and(|all| all.iter().any(needs_test)),

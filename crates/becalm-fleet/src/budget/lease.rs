@@ -5,11 +5,11 @@ use alloc::sync::Arc;
 
 use becalm::Failure;
 use becalm::budget::{Gauge, Kind, RetryBudget, Withdrawal};
-use becalm::support::{AtomicU32, AtomicU64, MILLION, Ordering, change};
+use becalm::support::{AtomicU32, AtomicU64, Ordering, change};
 use becalm::time::Instant;
 
 use super::config::{Alone, Fleet, InvalidFleet};
-use super::own::Own;
+use super::own::{Own, TOKEN};
 
 /// This process's share of the budget of a fleet: what it has leased of the fleet's tokens.
 ///
@@ -168,7 +168,10 @@ impl FleetBudget {
     fn withdraw_beyond(&self) -> Option<Withdrawal> {
         self.word.fetch_add(ASKED, Ordering::Relaxed);
         let granted = match self.mode() {
-            Mode::Safe => self.own.withdraw().then(|| Withdrawal::of_micros(MILLION)),
+            Mode::Safe => self
+                .own
+                .withdraw()
+                .then(|| Withdrawal::of_micros(TOKEN.unsigned_abs())),
             Mode::Open => Some(Withdrawal::of_micros(0)),
             Mode::Leased | Mode::Closed => None,
         };
@@ -304,7 +307,7 @@ impl RetryBudget for FleetBudget {
         if taken.is_none() {
             return self.withdraw_beyond();
         }
-        Some(Withdrawal::of_micros(MILLION))
+        Some(Withdrawal::of_micros(TOKEN.unsigned_abs()))
     }
 
     fn refund(&self, withdrawal: Withdrawal) {

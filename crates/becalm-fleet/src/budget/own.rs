@@ -1,6 +1,6 @@
 //! What may a process retry that hears of no store? Its own share.
 
-use becalm::support::{AtomicI64, Ordering, change, millionths};
+use becalm::support::{AtomicI64, Ordering, change};
 
 /// A balance of the process alone, in millionths of a token. It has no floor: the clocks of retriers and of exchanges may differ.
 #[derive(Debug)]
@@ -12,7 +12,10 @@ pub(super) struct Own {
     ratio: i64,
 }
 
-const TOKEN: i64 = 1_000_000;
+/// A token, in millionths.
+pub(super) const TOKEN: i64 = 1_000_000;
+/// What a balance, or what is added to it, is at most.
+const MOST: i64 = 100_000_000 * TOKEN;
 /// No balance at all, whatever is added late.
 const CLOSED: i64 = i64::MIN / 2;
 
@@ -70,6 +73,8 @@ impl Own {
     }
 }
 
+/// Millionths, rounded to the nearest.
+#[expect(clippy::cast_possible_truncation)] // saturates
 fn micros(tokens: f64) -> i64 {
-    i64::try_from(millionths(tokens)).unwrap_or(i64::MAX)
+    ((tokens * 1e6 + 0.5) as i64).clamp(0, MOST)
 }

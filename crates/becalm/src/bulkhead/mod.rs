@@ -41,4 +41,4 @@ pub use sample::{Outcome, Sample};
 pub use semaphore::Semaphore;
 #[cfg(any(feature = "std", becalm_loom))]
 #[doc(hidden)]
-pub use waiter::{Full, Waiter};
+pub use waiter::Waiter;

@@ -1,7 +1,6 @@
 //! How does a call wait for a place, and how does it stop waiting?
 
 use alloc::sync::Arc;
-use core::fmt;
 use core::task::{Poll, Waker};
 
 use super::Semaphore;
@@ -19,22 +18,6 @@ pub struct Waiter {
     class: u8,
     seat: Option<(Arc<Core>, Seat)>,
 }
-
-/// The refusal of a call that finds neither a free place nor one to wait in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Full;
-
-impl fmt::Display for Full {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "as many calls run and wait as the bulkhead allows; try later, or raise calls or \
-             waiting",
-        )
-    }
-}
-
-impl core::error::Error for Full {}
 
 impl Waiter {
     /// A wait that has not begun.
@@ -83,16 +66,12 @@ impl Drop for Waiter {
 impl Semaphore {
     /// Takes a place, or waits for one.
     ///
-    /// `Ready(Ok)`: the call has its place, to be given back by [`release`](Self::release).
+    /// `Ready(true)`: the call has its place, to be given back by [`release`](Self::release).
+    /// `Ready(false)`: no place is free and the queue is at its bound, at once or because a more urgent call has come.
     /// `Pending`: it is in the queue, and `waker` is woken when a place has been handed to it.
     /// How long to wait is the driver's to decide, within [`max_wait`](Self::max_wait): it drops or
     /// cancels the waiter.
-    ///
-    /// # Errors
-    ///
-    /// `Full` when no place is free and the queue is at its bound, at once or because a more urgent call has
-    /// come.
-    pub fn poll_acquire(&self, waiter: &mut Waiter, waker: &Waker) -> Poll<Result<(), Full>> {
+    pub fn poll_acquire(&self, waiter: &mut Waiter, waker: &Waker) -> Poll<bool> {
         match &waiter.seat {
             Some((core, seat)) if Arc::ptr_eq(core, &self.core) => {
                 let seat = *seat;
@@ -106,9 +85,9 @@ impl Semaphore {
         }
     }
 
-    fn enter(&self, waiter: &mut Waiter, waker: &Waker) -> Poll<Result<(), Full>> {
+    fn enter(&self, waiter: &mut Waiter, waker: &Waker) -> Poll<bool> {
         if self.try_acquire() {
-            return Poll::Ready(Ok(()));
+            return Poll::Ready(true);
         }
         // Before the lock: a waker's clone may run anything.
         let waker = waker.clone();
@@ -122,7 +101,7 @@ impl Semaphore {
             };
             if has_place {
                 drop(queue);
-                return Poll::Ready(Ok(()));
+                return Poll::Ready(true);
             }
         }
         let mut displaced = None;
@@ -130,7 +109,7 @@ impl Semaphore {
             displaced = queue.displace_for(waiter.class);
             if displaced.is_none() {
                 drop(queue);
-                return Poll::Ready(Err(Full));
+                return Poll::Ready(false);
             }
         }
         let seat = queue.enter(waiter.class, waker);
@@ -144,7 +123,7 @@ impl Semaphore {
 }
 
 impl Core {
-    fn poll_seat(&self, waiter: &mut Waiter, seat: Seat, waker: &Waker) -> Poll<Result<(), Full>> {
+    fn poll_seat(&self, waiter: &mut Waiter, seat: Seat, waker: &Waker) -> Poll<bool> {
         let waker = waker.clone();
         let mut queue = self.queue();
         let found = queue.rewake(seat, waker);
@@ -152,8 +131,8 @@ impl Core {
         let ended = match found {
             // Without the lock, as in `cancel`: what is dropped here may run anything.
             Found::Waiting(_) => return Poll::Pending,
-            Found::Granted => Ok(()),
-            Found::Displaced => Err(Full),
+            Found::Granted => true,
+            Found::Displaced => false,
         };
         waiter.seat = None;
         Poll::Ready(ended)

@@ -394,8 +394,8 @@ fn acquire(
     if let Some(waker) = asking.waker {
         let waiter = admission.waiter.get_or_insert_default();
         let until = match places.poll_acquire(waiter, waker) {
-            Poll::Ready(Ok(())) => None,
-            Poll::Ready(Err(_)) => return Err(StopReason::BulkheadFull.into()),
+            Poll::Ready(true) => None,
+            Poll::Ready(false) => return Err(StopReason::BulkheadFull.into()),
             Poll::Pending => {
                 let (longest, now) = (places.max_wait(), now());
                 let gives_up_at = *admission

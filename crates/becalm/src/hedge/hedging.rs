@@ -24,23 +24,6 @@ const RENEWALS: u64 = 64;
 /// [`record_at_least`](Self::record_at_least) if it failed, timed out or was cancelled, be it
 /// because a hedge won. The latencies of hedges are not recorded: they would weigh slow moments
 /// twice.
-///
-/// ```
-/// use becalm::hedge::{Hedge, Hedging};
-/// use becalm::time::Instant;
-/// use std::time::Duration;
-///
-/// let hedging = Box::new(Hedging::new(Hedge::at_quantile(0.95)));
-/// let mut now = Instant::ZERO;
-/// assert_eq!(hedging.delay(now), None); // nothing is known yet
-/// for call in 0..1000 {
-///     let took = Duration::from_millis(if call % 10 == 0 { 80 } else { 20 });
-///     now = now.after(took);
-///     hedging.record(now, took);
-/// }
-/// let delay = hedging.delay(now).expect("enough latencies");
-/// assert!(delay.abs_diff(Duration::from_millis(80)) <= Duration::from_millis(5));
-/// ```
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Hedging {

@@ -102,6 +102,7 @@ impl Latencies {
     /// thread reads or turns the window.
     ///
     /// Reads all counts, which takes about a microsecond: ask now and then, not per call.
+    #[cfg(any(test, becalm_loom))]
     pub fn quantile(&self, now: Instant, quantile: f64, min_samples: u32) -> Option<Duration> {
         self.look(now, quantile, min_samples).unwrap_or(None)
     }

@@ -45,8 +45,14 @@ mod latency;
 mod survival;
 
 pub use config::{Hedge, HedgeDelay, InvalidHedge, QuantileDelay};
-#[doc(hidden)]
-pub use hedging::Hedging;
+pub(crate) use hedging::Hedging;
 pub(crate) use joined::joined;
+#[cfg(becalm_loom)]
 #[doc(hidden)]
 pub use latency::Latencies;
+
+#[cfg(all(test, not(becalm_loom)))]
+mod tests {
+    mod feedback;
+    mod latencies;
+}

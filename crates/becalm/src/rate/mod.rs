@@ -11,7 +11,6 @@ mod cubic;
 mod limiter;
 mod measure;
 
-#[doc(hidden)]
-pub use bucket::Place;
+pub(crate) use bucket::Place;
 pub use config::{AdaptiveRate, InvalidAdaptiveRate};
 pub use limiter::{RateLimited, RateLimiter};

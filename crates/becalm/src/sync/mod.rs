@@ -4,7 +4,7 @@
 //! together, state that is made when it is first asked for, and counts of the last while.
 
 mod atomic;
-mod change;
+mod exchange;
 mod guarded;
 mod millionths;
 mod once;
@@ -14,7 +14,7 @@ pub(crate) use atomic::fence;
 pub use atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 #[cfg(any(feature = "std", becalm_loom))]
 pub(crate) use atomic::{Mutex, MutexGuard};
-pub use change::{Word, change};
+pub use exchange::{Word, change};
 pub(crate) use guarded::{Flag, Guarded, Packed};
 pub use millionths::{MILLION, millionths};
 pub(crate) use once::Once;

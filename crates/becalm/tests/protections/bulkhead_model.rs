@@ -130,9 +130,9 @@ fn over_a_million_random_steps_it_equals_two_lists() {
                 15..55 => {
                     let waker = Waker::from(Arc::clone(&woken[who]));
                     let found = match places.poll_acquire(&mut waiters[who], &waker) {
-                        Poll::Ready(Ok(())) => Answer::Place,
+                        Poll::Ready(true) => Answer::Place,
                         Poll::Pending => Answer::Wait,
-                        Poll::Ready(Err(_)) => Answer::Full,
+                        Poll::Ready(false) => Answer::Full,
                     };
                     let expected = model.poll(who);
                     waits += u32::from(expected == Answer::Wait);

@@ -188,7 +188,7 @@ impl Wake for Rash {
     fn wake(self: Arc<Self>) {
         let mut waiter = self.waiter.lock().unwrap().take().expect("woken once");
         let polled = self.places.poll_acquire(&mut waiter, Waker::noop());
-        assert_eq!(polled, Poll::Ready(Ok(())));
+        assert_eq!(polled, Poll::Ready(true));
         self.places.release(None);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use becalm::rate::Place;
 use becalm::{
     rate::{AdaptiveRate, RateLimiter},
     time::Instant,
@@ -126,7 +125,7 @@ fn those_who_wait_own_consecutive_tokens() {
     let limiter = throttled();
     let now = at(1500);
     drain(&limiter, now);
-    let places: Vec<Place> = (0..5).map(|_| limiter.acquire(now).unwrap()).collect();
+    let places: Vec<_> = (0..5).map(|_| limiter.acquire(now).unwrap()).collect();
     for pair in places.windows(2) {
         let gap = pair[1].at().since(pair[0].at()).as_secs_f64();
         assert!((gap * limiter.rate() - 1.0).abs() < 1e-6, "{gap}");
@@ -163,8 +162,8 @@ fn a_cancelled_place_goes_to_the_next_that_asks() {
     let limiter = throttled();
     let now = at(1500);
     drain(&limiter, now);
-    let mut places: Vec<Place> = (0..5).map(|_| limiter.acquire(now).unwrap()).collect();
-    let until: Vec<Instant> = places.iter().map(Place::at).collect();
+    let mut places: Vec<_> = (0..5).map(|_| limiter.acquire(now).unwrap()).collect();
+    let until: Vec<Instant> = places.iter().map(|place| place.at()).collect();
     // From the end, from the middle, from the front: nobody else's place moves.
     for give_up in [4, 2, 0] {
         limiter.cancel(places.remove(give_up));
@@ -183,7 +182,7 @@ fn who_waits_behind_those_who_gave_up_is_not_forgotten() {
     let limiter = throttled();
     let now = at(1500);
     drain(&limiter, now);
-    let mut places: Vec<Place> = (0..80).map(|_| limiter.acquire(now).unwrap()).collect();
+    let mut places: Vec<_> = (0..80).map(|_| limiter.acquire(now).unwrap()).collect();
     let last = places.pop().unwrap();
     for place in places {
         limiter.cancel(place);
@@ -197,7 +196,7 @@ fn who_waits_behind_those_who_gave_up_is_not_forgotten() {
 fn a_full_bucket_is_not_overfilled_by_what_is_cancelled() {
     let limiter = throttled();
     let now = at(60_000);
-    let places: Vec<Place> = (0..7).map(|_| limiter.acquire(now).unwrap()).collect();
+    let places: Vec<_> = (0..7).map(|_| limiter.acquire(now).unwrap()).collect();
     let later = at(61_000);
     assert!(limiter.wait(later).is_zero());
     for place in places {

@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use becalm::rate::Place;
 use becalm::{
     rate::{AdaptiveRate, RateLimiter},
     time::Instant,
@@ -60,7 +59,7 @@ fn history(steps: &[Step]) -> Vec<Sums> {
         supplied: 0.0,
         capacity: limiter.rate().max(1.0),
     };
-    let mut waiting: Vec<Place> = Vec::new();
+    let mut waiting = Vec::new();
     let mut history = vec![sums];
     for step in steps {
         match step {

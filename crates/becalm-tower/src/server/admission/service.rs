@@ -84,7 +84,7 @@ where
         if let Some((mut service, request, mut waiter)) = this.waits.take() {
             let layer = &*this.layer;
             let has_place = match layer.places.poll_acquire(&mut waiter, context.waker()) {
-                Poll::Ready(entered) => entered.is_ok(),
+                Poll::Ready(has_place) => has_place,
                 Poll::Pending => {
                     let until = || layer.clock.sleep_until(layer.patience(layer.clock.now()));
                     let timer = this.timer.get_or_insert_with(until);

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use becalm::hedge::{Hedge, Hedging, Latencies};
-use becalm::rng::{Random, SplitMix64};
-use becalm::time::Instant;
+use crate::hedge::{Hedge, Hedging, latency::Latencies};
+use crate::rng::{Random, SplitMix64};
+use crate::time::Instant;
 
 const WINDOW: Duration = Duration::from_secs(30);
 

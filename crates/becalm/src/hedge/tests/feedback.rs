@@ -9,9 +9,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use becalm::hedge::{Hedge, Hedging};
-use becalm::rng::{Random, SplitMix64};
-use becalm::time::Instant;
+use crate::hedge::{Hedge, Hedging};
+use crate::rng::{Random, SplitMix64};
+use crate::time::Instant;
 
 /// Between two calls.
 const EVERY: Duration = Duration::from_micros(500);
