@@ -4,8 +4,6 @@
 //! files and messages.
 
 use crate::reasons::reasons;
-use alloc::format;
-use core::fmt;
 use core::time::Duration;
 
 reasons! {
@@ -94,39 +92,6 @@ fn parse_part(text: &str) -> Result<(u128, &str), InvalidDuration> {
     Ok((nanos, rest))
 }
 
-/// A duration that displays as it is written in a policy: exact, and [`parse`] reads it back.
-///
-/// ```
-/// use core::time::Duration;
-/// assert_eq!(becalm::support::Human(Duration::from_millis(1500)).to_string(), "1.5s");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Human(pub Duration);
-
-impl fmt::Display for Human {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = self.0.as_nanos();
-        if nanos == 0 {
-            return f.write_str("0s");
-        }
-        for (unit, scale) in [("h", 3_600_000_000_000), ("m", 60_000_000_000)] {
-            if nanos % scale == 0 {
-                return write!(f, "{}{unit}", nanos / scale);
-            }
-        }
-        let (unit, scale): (_, u128) = match nanos {
-            1_000_000_000.. => ("s", 1_000_000_000),
-            1_000_000.. => ("ms", 1_000_000),
-            1_000.. => ("us", 1_000),
-            _ => ("ns", 1),
-        };
-        let places = scale.ilog10() as usize;
-        let number = format!("{}.{:0places$}", nanos / scale, nanos % scale);
-        let number = number.trim_end_matches('0').trim_end_matches('.');
-        write!(f, "{number}{unit}")
-    }
-}
-
 /// Nanoseconds of a duration, saturating at `u64::MAX` (about 584 years).
 #[doc(hidden)]
 pub fn nanos(duration: Duration) -> u64 {
@@ -136,6 +101,7 @@ pub fn nanos(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::human::Human;
     use alloc::string::ToString;
     use proptest::prelude::*;
 

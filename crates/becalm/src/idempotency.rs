@@ -4,6 +4,8 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use core::str::FromStr;
 
+use crate::reasons::reasons;
+
 /// What repeating the operation would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -96,20 +98,14 @@ impl fmt::Display for IdempotencyKey {
     }
 }
 
-/// The text is not a UUID.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InvalidKey;
-
-impl fmt::Display for InvalidKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "the idempotency key is not a UUID; for a key of your own, send it yourself and \
-             declare the operation KeyedByCaller",
-        )
-    }
+reasons! {
+    /// Why a text, or a field of a request, holds no idempotency key.
+    InvalidKey;
+    /// The text is not a UUID.
+    Uuid: "the idempotency key is not a UUID; for a key of your own, send it yourself and declare the operation KeyedByCaller";
+    /// The field `Idempotency-Key` is not one text between double quotes.
+    Quotes: "`Idempotency-Key` is to be one text between double quotes, such as \"8e03978e\"";
 }
-
-impl core::error::Error for InvalidKey {}
 
 impl FromStr for IdempotencyKey {
     type Err = InvalidKey;
@@ -119,7 +115,7 @@ impl FromStr for IdempotencyKey {
         let key = u128::from_str_radix(&digits, 16).map(Self::from_u128);
         key.ok()
             .filter(|key| key.to_string().eq_ignore_ascii_case(text))
-            .ok_or(InvalidKey)
+            .ok_or(InvalidKey::Uuid)
     }
 }
 
@@ -150,7 +146,11 @@ mod tests {
             "0123456789abcdef0123456789abcdef0000",
             "é".repeat(18).as_str(),
         ] {
-            assert_eq!(text.parse::<IdempotencyKey>(), Err(InvalidKey), "{text}");
+            assert_eq!(
+                text.parse::<IdempotencyKey>(),
+                Err(InvalidKey::Uuid),
+                "{text}"
+            );
         }
     }
 }

@@ -34,6 +34,7 @@ pub mod hedge;
 pub mod hint;
 #[cfg(feature = "http")]
 pub mod http;
+mod human;
 pub mod idempotency;
 pub mod interval;
 pub mod jitter;

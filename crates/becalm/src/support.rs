@@ -2,13 +2,14 @@
 //!
 //! Hidden from the documentation, and no promise to others: it changes with the version that all crates of becalm share.
 
-pub use crate::duration::{Human, nanos};
+pub use crate::duration::nanos;
+pub use crate::human::Human;
 pub use crate::lone::{Lone, Position};
 pub use crate::rate::cell::CellRate;
 pub use crate::reasons::require;
 pub use crate::rng::uniform;
 pub use crate::suggest::nearest;
-pub use crate::sync::{AtomicI64, AtomicU32, AtomicU64, MILLION, Ordering, change, millionths};
+pub use crate::sync::{AtomicI64, AtomicU32, AtomicU64, Ordering, change};
 #[cfg(feature = "std")]
 pub use crate::time::default_sleeper;
 pub use crate::{__reasons as reasons, __setters as setters};

@@ -10,7 +10,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use core::time::Duration;
 
-use crate::duration::Human;
+use crate::human::Human;
 use given::{of_percentile, of_rate};
 
 /// One of the kinds: the word that the text begins with.

@@ -5,7 +5,7 @@ use std::format;
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
 
 use crate::hint::structured::string_item;
-use crate::idempotency::Operation;
+use crate::idempotency::{InvalidKey, Operation};
 use crate::shared::Shared;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -70,8 +70,8 @@ pub fn declare(
 ///
 /// # Errors
 ///
-/// The field is no String, an empty one, or there are several.
-pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, MalformedKey> {
+/// [`InvalidKey::Quotes`]: the field is no String, an empty one, or there are several.
+pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, InvalidKey> {
     let mut lines = headers.get_all("idempotency-key").iter();
     let key = match (lines.next(), lines.next()) {
         (None, _) => return Ok(None),
@@ -80,23 +80,9 @@ pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, MalformedKey
     };
     let key = key.and_then(|key| core::str::from_utf8(key).ok());
     key.filter(|key| !key.is_empty())
-        .ok_or(MalformedKey)
+        .ok_or(InvalidKey::Quotes)
         .map(Some)
 }
-
-/// The field `Idempotency-Key` holds no key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MalformedKey;
-
-impl core::fmt::Display for MalformedKey {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(
-            "`Idempotency-Key` is to be one text between double quotes, such as \"8e03978e\"",
-        )
-    }
-}
-
-impl core::error::Error for MalformedKey {}
 
 /// One line that is not blank. Several leave open which one the server obeys.
 fn has_one_value(headers: &HeaderMap, name: &str) -> bool {

@@ -37,7 +37,7 @@ pub use grpc::grpc_timeout;
 pub use headers::{hint, should_retry};
 pub use hosts::Retriers;
 pub use layers::{scope, told, write_scope, write_told};
-pub use method::{MalformedKey, declare, idempotency_key, operation};
+pub use method::{declare, idempotency_key, operation};
 pub use origin::{InvalidOrigin, Origin};
 #[cfg(feature = "tracing")]
 pub use span::ClientSpan;

@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use super::Case;
 use crate::bulkhead::{Limit, Order};
-use crate::duration::Human;
+use crate::human::Human;
 
 /// A healthy dependency rejects less than this, 1 - 1/k, of what it is sent.
 const EAGER: f64 = 1.1;

@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::hedge::MUCH_TRAFFIC;
 use super::{Case, Count};
 use crate::breaker::{Breaker, Span, Trip};
-use crate::duration::Human;
+use crate::human::Human;
 use crate::sync::{MILLION, millionths};
 
 /// Where one call in a hundred fails by chance, two fail together once in 10 000 calls, three once

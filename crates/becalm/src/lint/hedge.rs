@@ -8,8 +8,9 @@ use core::time::Duration;
 use super::{Case, Count};
 use crate::budget::Budget;
 use crate::bulkhead::Limit;
-use crate::duration::{Human, nanos};
+use crate::duration::nanos;
 use crate::hedge::{Hedge, HedgeDelay};
+use crate::human::Human;
 
 /// Below this a fixed delay is over before most answers are there.
 const AT_ONCE: Duration = Duration::from_millis(1);

@@ -8,7 +8,7 @@ pub(crate) mod text;
 
 pub use invalid::InvalidPolicy;
 #[cfg(feature = "text")]
-pub use text::{Fault, Unreadable};
+pub use text::Unreadable;
 
 use alloc::sync::Arc;
 use core::time::Duration;

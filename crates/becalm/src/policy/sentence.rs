@@ -18,7 +18,7 @@ use core::time::Duration;
 
 use super::Policy;
 use crate::backoff::Backoff;
-use crate::duration::Human;
+use crate::human::Human;
 use crate::jitter::Jitter;
 
 /// The policy as a sentence, in the order of protection.

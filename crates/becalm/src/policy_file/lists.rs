@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::value::Value;
 use crate::classify::FailureKind;
 use crate::grammar::Given;
-use crate::policy::text::{Fault, Unreadable, add_statuses};
+use crate::policy::text::{Unreadable, add_statuses};
 use crate::retry_on::{Codes, Failures, Methods, RetryOn, Statuses, code_names, method_remedy};
 use crate::suggest::{list, remedy};
 
@@ -24,7 +24,7 @@ impl Value for Arc<RetryOn> {
         let Given::Table(entries) = given else {
             let sentence =
                 "write a table, such as { statuses = [429, \"5xx\"], failures = [\"connect\"] }";
-            return Err(Unreadable::new(Fault::Value, sentence.to_owned()));
+            return Err(Unreadable::new(sentence.to_owned()));
         };
         let mut lists = RetryOn::new();
         for (name, given) in entries {
@@ -36,10 +36,9 @@ impl Value for Arc<RetryOn> {
                 _ => {
                     let all = || list("its lists are ", LISTS.into_iter(), " and ");
                     let remedy = remedy(&name, LISTS, all);
-                    Err(refusal(
-                        Fault::Parameter,
-                        format!("there is no list `{name}`; {remedy}"),
-                    ))
+                    Err(Unreadable::new(format!(
+                        "there is no list `{name}`; {remedy}"
+                    )))
                 }
             };
             read.map_err(|refused| refused.at(&name))?;
@@ -68,10 +67,6 @@ impl Value for Arc<RetryOn> {
     }
 }
 
-fn refusal(fault: Fault, sentence: String) -> Unreadable {
-    Unreadable::new(fault, sentence)
-}
-
 fn once<T>(
     slot: &mut Option<T>,
     given: Given,
@@ -81,15 +76,13 @@ fn once<T>(
         Given::List(items) => items,
         Given::Quoted(any) if any == ANY => Vec::from([Given::Quoted(any)]),
         _ => {
-            return Err(refusal(
-                Fault::Value,
+            return Err(Unreadable::new(
                 "write a list, which may be empty, such as []".to_owned(),
             ));
         }
     };
     if slot.replace(read(items)?).is_some() {
-        return Err(refusal(
-            Fault::Twice,
+        return Err(Unreadable::new(
             "the list is there twice; keep one".to_owned(),
         ));
     }
@@ -104,7 +97,7 @@ fn methods(items: Vec<Given>) -> Result<Methods, Unreadable> {
                 "there is no method {}; write it in quotes, such as \"GET\"",
                 other.shown()
             );
-            Err(refusal(Fault::Value, sentence))
+            Err(Unreadable::new(sentence))
         }
     };
     let words = items.into_iter().map(text).collect::<Result<Vec<_>, _>>()?;
@@ -115,10 +108,9 @@ fn methods(items: Vec<Given>) -> Result<Methods, Unreadable> {
         .iter()
         .find_map(|word| Some((word, method_remedy(word)?)));
     if let Some((word, remedy)) = wrong {
-        return Err(refusal(
-            Fault::Value,
-            format!("there is no method `{word}`; {remedy}"),
-        ));
+        return Err(Unreadable::new(format!(
+            "there is no method `{word}`; {remedy}"
+        )));
     }
     Ok(Methods::Listed(words))
 }
@@ -147,7 +139,7 @@ fn codes(items: Vec<Given>) -> Result<Codes, Unreadable> {
                 "there is no code of a failure {shown}; {}",
                 remedy(word, code_names(), all)
             );
-            refusal(Fault::Value, sentence)
+            Unreadable::new(sentence)
         })?;
         codes = codes.and(code);
     }
@@ -162,7 +154,7 @@ fn failures(items: Vec<Given>) -> Result<Failures, Unreadable> {
         let kind = word.parse::<FailureKind>().map_err(|_| {
             let remedy = remedy(word, known(), || list("write ", known(), " or "));
             let sentence = format!("there is no failure {}; {remedy}", item.shown());
-            refusal(Fault::Value, sentence)
+            Unreadable::new(sentence)
         })?;
         failures = failures.and(kind);
     }

@@ -9,10 +9,11 @@ use core::time::Duration;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::duration::{Human, nanos};
+use crate::duration::nanos;
 use crate::grammar::Given;
+use crate::human::Human;
 use crate::policy::Policy;
-use crate::policy::text::{Fault, Unreadable, Written, has_tables, read_table};
+use crate::policy::text::{Unreadable, Written, has_tables, read_table};
 use crate::preset::Preset;
 
 /// `attempts` without a bound.
@@ -205,5 +206,5 @@ impl Value for &'static Preset {
 }
 
 fn instead(sentence: impl Into<String>) -> Unreadable {
-    Unreadable::new(Fault::Value, sentence.into())
+    Unreadable::new(sentence.into())
 }

@@ -43,7 +43,7 @@ use core::time::Duration;
 use crate::budget::{Budget, Window};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
-use crate::policy::{Fault, Policy, Unreadable};
+use crate::policy::{Policy, Unreadable};
 use crate::suggest::remedy;
 
 /// The default retry policy of a well-known system.
@@ -76,7 +76,7 @@ impl Preset {
             let all = || "`becalm presets` lists them".into();
             let remedy = remedy(name, Self::all().map(Self::name), all);
             let sentence = format!("there is no preset `{name}`; {remedy}");
-            Unreadable::new(Fault::Kind, sentence)
+            Unreadable::new(sentence)
         })
     }
 

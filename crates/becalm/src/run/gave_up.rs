@@ -4,8 +4,8 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::classify::{Class, Classify, Effect, Failure, Rejected};
-use crate::duration::Human;
 use crate::hint::Hint;
+use crate::human::Human;
 use crate::stop::StopReason;
 use crate::time::Instant;
 

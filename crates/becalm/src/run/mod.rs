@@ -20,7 +20,7 @@ pub use blocking::Blocking;
 pub use builder::RetrierBuilder;
 pub use call_loop::CallLoop;
 pub use copies::Copies;
-pub use engine::{Cut, Engine, EngineBuilder, Step};
+pub use engine::{Engine, EngineBuilder, Step};
 pub use gave_up::{GaveUp, Last, Record, Stopped};
 pub use retrier::Retrier;
 pub use retry::Retry;

@@ -8,14 +8,14 @@ use crate::rng::Random;
 
 impl Policy {
     /// The delays of one sampled call that fails every time without a hint: one fewer than its
-    /// attempts, not rounded to any timer's tick.
+    /// attempts, not rounded to any timer's tick. Endless for [`Policy::UNLIMITED`].
     ///
     /// ```
     /// use becalm::{Policy, rng::SplitMix64};
     /// let delays: Vec<_> = Policy::default().delays(SplitMix64::new(7)).collect();
     /// assert_eq!(delays.len(), 3);
     /// ```
-    pub fn delays<R: Random>(&self, random: R) -> Delays<R> {
+    pub fn delays<R: Random>(&self, random: R) -> impl Iterator<Item = Duration> + use<R> {
         Delays {
             rule: DelayRule::of(self),
             left: self.attempts,
@@ -26,9 +26,7 @@ impl Policy {
     }
 }
 
-/// The delays of one sampled call: see [`Policy::delays`]. Endless for [`Policy::UNLIMITED`].
-#[derive(Debug, Clone)]
-pub struct Delays<R> {
+struct Delays<R> {
     rule: DelayRule,
     left: u32,
     step: u32,

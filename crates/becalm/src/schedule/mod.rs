@@ -8,8 +8,6 @@
 mod decorrelated;
 mod delays;
 
-pub use delays::Delays;
-
 use core::iter::FusedIterator;
 use core::time::Duration;
 
@@ -32,22 +30,13 @@ pub struct Step {
     /// The shortest delay that can be drawn.
     pub least: Duration,
     /// The mean of the delay over all that can be drawn, in this retry and those before (precision:
-    /// see [`Schedule`]).
+    /// see [`Policy::schedule`]).
     pub mean: Duration,
     /// The longest delay that can be drawn.
     pub most: Duration,
 }
 
-/// The steps of a policy, one for each retry that its attempts allow; made by
-/// [`Policy::schedule`].
-///
-/// `least` and `most` are exact. `mean` is the middle of the interval, exact to half a nanosecond,
-/// under every jitter but the decorrelated ones. There it depends on all draws before: until the
-/// first retry that can reach the cap it is `E[n] = (base + 3 E[n - 1]) / 2`, exact; from there on
-/// it is computed as a power series for a continuous delay, without sampling. The relative error
-/// of that is below a tenth of a nanosecond over the base: 10^-9 for 100 ms.
-#[derive(Debug, Clone)]
-pub struct Schedule {
+struct Schedule {
     jitter: Jitter,
     rule: DelayRule,
     /// Attempts that are still to come.
@@ -63,6 +52,12 @@ pub struct Schedule {
 impl Policy {
     /// The exact plan of a call that fails every time: per retry ceiling, least, mean and most.
     ///
+    /// `least` and `most` are exact. `mean` is the middle of the interval, exact to half a nanosecond,
+    /// under every jitter but the decorrelated ones. There it depends on all draws before: until the
+    /// first retry that can reach the cap it is `E[n] = (base + 3 E[n - 1]) / 2`, exact; from there on
+    /// it is computed as a power series for a continuous delay, without sampling. The relative error
+    /// of that is below a tenth of a nanosecond over the base: 10^-9 for 100 ms.
+    ///
     /// Endless for [`Policy::UNLIMITED`]: take as many steps as you want. No policy panics, valid
     /// or not.
     ///
@@ -73,7 +68,7 @@ impl Policy {
     /// let worst: Duration = Policy::default().schedule().map(|step| step.most).sum();
     /// assert_eq!(worst, Duration::from_millis(100 + 200 + 400));
     /// ```
-    pub fn schedule(&self) -> Schedule {
+    pub fn schedule(&self) -> impl FusedIterator<Item = Step> + use<> {
         let rule = DelayRule::of(self);
         Schedule {
             jitter: self.jitter,

@@ -4,7 +4,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use becalm::http::{Exchange, MalformedKey, classify_status, idempotency_key, operation, verdict};
+use becalm::http::{Exchange, classify_status, idempotency_key, operation, verdict};
+use becalm::idempotency::InvalidKey;
 use becalm::{
     Class, Classify, Effect, Failure, Hint, IdempotencyKey, Operation, classify::Cause,
     classify::Verdict,
@@ -220,6 +221,6 @@ fn a_server_reads_one_quoted_key_and_takes_nothing_else_for_one() {
         &["\"a\", \"b\""],
         &["\"a\"", "\"a\""],
     ] {
-        assert_eq!(read(lines), Err(MalformedKey), "{lines:?}");
+        assert_eq!(read(lines), Err(InvalidKey::Quotes), "{lines:?}");
     }
 }

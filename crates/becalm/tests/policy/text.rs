@@ -1,6 +1,6 @@
 //! Are all parts of a policy read by one reader, which says what is wrong and what was meant?
 
-use becalm::policy::{Fault, Unreadable};
+use becalm::policy::Unreadable;
 use becalm::{
     Backoff, Breaker, Budget, Bulkhead, Hedge, Jitter, Throttle, hint::HintMode,
     rate::AdaptiveRate, scope::Nested,
@@ -121,7 +121,6 @@ fn b6_an_unknown_kind_is_refused_with_the_one_that_was_meant_or_with_all() {
     ] {
         let refusal = refused(part, text);
         assert_eq!(refusal.to_string(), sentence, "{part} {text}");
-        assert_eq!(refusal.fault(), Fault::Kind, "{refusal:?}");
     }
 }
 
@@ -196,7 +195,6 @@ fn b6_an_unknown_parameter_is_refused_with_the_one_that_was_meant_or_with_all() 
     ] {
         let refusal = refused(part, text);
         assert_eq!(refusal.to_string(), sentence, "{part} {text}");
-        assert_eq!(refusal.fault(), Fault::Parameter, "{refusal:?}");
     }
 }
 
@@ -245,7 +243,6 @@ fn b6_a_parameter_given_twice_is_refused_and_both_are_named() {
         let refusal = refused(part, text);
         let sentence = format!("has both `{one}` and `{other}`; keep one");
         assert!(refusal.to_string().ends_with(&sentence), "{refusal}");
-        assert_eq!(refusal.fault(), Fault::Twice, "{refusal:?}");
     }
     let twice = refused("budget", "ratio:0.1,burst:10 + ratio:0.2");
     assert_eq!(
@@ -255,9 +252,7 @@ fn b6_a_parameter_given_twice_is_refused_and_both_are_named() {
 }
 
 fn refused_value(part: &str, text: &str) -> String {
-    let refusal = refused(part, text);
-    assert_eq!(refusal.fault(), Fault::Value, "{refusal:?}");
-    refusal.to_string()
+    refused(part, text).to_string()
 }
 
 #[test]

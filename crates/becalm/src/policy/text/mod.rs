@@ -21,7 +21,7 @@ mod writer;
 
 #[cfg(all(test, feature = "serde"))]
 pub(crate) use table::KIND;
-pub use unreadable::{Fault, Unreadable};
+pub use unreadable::Unreadable;
 #[cfg(feature = "serde")]
 pub(crate) use {
     statuses::add as add_statuses,

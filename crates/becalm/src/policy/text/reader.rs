@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Fault, Given, Kind, Unreadable, Written};
+use super::{Given, Kind, Unreadable, Written};
 use crate::suggest::{list, remedy};
 
 /// The names that were written, each with its value.
@@ -65,10 +65,7 @@ pub(super) fn kind<T: Written>(name: &str) -> Result<&'static Kind<T>, Unreadabl
             let examples = T::KINDS.iter().map(|kind| kind.example);
             list("write ", examples, " or ")
         });
-        Unreadable::new(
-            Fault::Kind,
-            format!("there is no {} `{name}`; {remedy}", T::NOUN),
-        )
+        Unreadable::new(format!("there is no {} `{name}`; {remedy}", T::NOUN))
     })
 }
 
@@ -107,7 +104,7 @@ pub(super) fn refuse_strangers<T: Written>(kind: &Kind<T>, said: &Said) -> Resul
     let remedy = remedy(name, known(), || list("it has ", known(), " and "));
     let (noun, kind) = (T::NOUN, kind.name);
     let sentence = format!("the {noun} `{kind}` has no parameter `{name}`; {remedy}");
-    Err(Unreadable::new(Fault::Parameter, sentence).at(name))
+    Err(Unreadable::new(sentence).at(name))
 }
 
 /// Refuses what is there twice, and two of which one is enough.
@@ -119,7 +116,7 @@ fn refuse_repetition<T: Written>(said: &Said) -> Result<(), Unreadable> {
         if let Some((other, of_other)) = before.iter().find(|(other, _)| same(other)) {
             let (one, other) = (said.shown(other, of_other), said.shown(name, given));
             let sentence = format!("the {} has both `{one}` and `{other}`; keep one", T::NOUN);
-            return Err(Unreadable::new(Fault::Twice, sentence));
+            return Err(Unreadable::new(sentence));
         }
     }
     Ok(())
@@ -133,5 +130,5 @@ fn no_value<T: Written>(name: &str, said: &Said, remedy: &str) -> Unreadable {
         }
         _ => format!("the {noun}'s {name} has no value: {remedy}"),
     };
-    Unreadable::new(Fault::Value, sentence).at(&name)
+    Unreadable::new(sentence).at(&name)
 }

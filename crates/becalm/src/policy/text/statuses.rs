@@ -3,7 +3,7 @@
 use alloc::format;
 use core::str::FromStr;
 
-use super::{Fault, Unreadable};
+use super::Unreadable;
 use crate::retry_on::Statuses;
 
 /// Reads statuses, classes and ranges apart by commas, such as `429, 5xx`.
@@ -22,6 +22,6 @@ pub(crate) fn add(statuses: Statuses, entry: &str) -> Result<Statuses, Unreadabl
             "`{entry}` names no status of a failure; write one from 400 to 599 such as 503, a class such as \
              \"5xx\" or a range such as \"502-504\""
         );
-        Unreadable::new(Fault::Value, sentence)
+        Unreadable::new(sentence)
     })
 }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::reader::{self, Said, names};
-use super::{Fault, Given, Kind, Unreadable, Written};
+use super::{Given, Kind, Unreadable, Written};
 use crate::suggest::{list, nearest, remedy};
 
 /// The key that names a kind.
@@ -52,5 +52,5 @@ fn no_kind<T: Written>(said: &Said) -> Unreadable {
     let all = || list("write ", known(), " or ");
     let remedy = remedy(slip.map_or("", String::as_str), known(), all);
     let sentence = format!("the {} names no kind; {remedy}", T::NOUN);
-    Unreadable::new(Fault::Kind, sentence)
+    Unreadable::new(sentence)
 }

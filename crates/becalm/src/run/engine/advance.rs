@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::super::core::Core;
 use super::super::gave_up::Last;
 use super::alarm::Alarm;
-use super::{Cut, Engine, Stage, Step};
+use super::{Engine, Stage, Step};
 use crate::attempt::Attempt;
 use crate::call::Start;
 use crate::observe::Event;
@@ -31,7 +31,7 @@ impl<H: AsRef<Core>> Engine<H> {
         &mut self,
         waker: &Waker,
         reached: Option<Instant>,
-        cut: &mut Cut<'_>,
+        cut: &mut dyn FnMut(u32),
     ) -> Step {
         if self.cancel_handle().is_some_and(Cancel::is_cancelled) && !self.is_over() {
             self.cut_all(cut);
@@ -110,7 +110,7 @@ impl<H: AsRef<Core>> Engine<H> {
     }
 
     /// An alarm has gone off. Returns the hedge that starts, if it was that.
-    pub(super) fn ring(&mut self, alarm: Alarm, cut: &mut Cut<'_>) -> Option<Attempt> {
+    pub(super) fn ring(&mut self, alarm: Alarm, cut: &mut dyn FnMut(u32)) -> Option<Attempt> {
         match alarm {
             Alarm::Hedge => return self.start_hedge(),
             Alarm::Timeout(number) => {
@@ -142,7 +142,7 @@ impl<H: AsRef<Core>> Engine<H> {
         Some(hedge)
     }
 
-    pub(super) fn cut_all(&self, cut: &mut Cut<'_>) {
+    pub(super) fn cut_all(&self, cut: &mut dyn FnMut(u32)) {
         self.call.flights().for_each(|flight| cut(flight.number));
     }
 }

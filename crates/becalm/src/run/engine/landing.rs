@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::super::core::Core;
 use super::super::gave_up::{Last, Record, Story};
-use super::{Cut, Engine, Stage};
+use super::{Engine, Stage};
 use crate::call::TIMED_OUT;
 use crate::classify::Failure;
 use crate::observe::{Event, Shown};
@@ -25,7 +25,7 @@ impl<H: AsRef<Core>> Engine<H> {
         number: u32,
         failure: Failure,
         error: Option<&dyn Display>,
-        cut: &mut Cut<'_>,
+        cut: &mut dyn FnMut(u32),
     ) {
         if self.call.is_decided_by(number, &failure) {
             let flights = self.call.flights().map(|flight| flight.number);

@@ -113,9 +113,6 @@ pub enum Step {
     Stopped(Stopped),
 }
 
-/// How a driver drops an attempt that the engine gives up, by its number.
-pub type Cut<'a> = dyn FnMut(u32) + 'a;
-
 /// A handle through which a call finds the shared state.
 #[derive(Debug, Clone)]
 pub(super) struct Held<H>(H);
@@ -140,7 +137,7 @@ impl<H: AsRef<Core>> Engine<H> {
     pub fn poll_attempt(
         &mut self,
         context: &mut Context<'_>,
-        cut: &mut Cut<'_>,
+        cut: &mut dyn FnMut(u32),
     ) -> Poll<Result<Attempt, Stopped>> {
         let mut reached = None;
         loop {
@@ -192,7 +189,7 @@ impl<H: AsRef<Core>> Engine<H> {
     }
 
     /// What to do next, for a driver that waits in its own way.
-    pub fn step(&mut self, waker: &Waker, cut: &mut Cut<'_>) -> Step {
+    pub fn step(&mut self, waker: &Waker, cut: &mut dyn FnMut(u32)) -> Step {
         let now = self.now();
         self.advance(waker, Some(now), cut)
     }
@@ -250,7 +247,7 @@ impl<H: AsRef<Core>> Engine<H> {
         attempt: Attempt,
         classifier: &C,
         error: &E,
-        cut: &mut Cut<'_>,
+        cut: &mut dyn FnMut(u32),
     ) {
         let (failure, shown) = classifier.judge(attempt, error);
         self.failed(attempt.number(), failure, Some(shown), cut);
@@ -267,7 +264,7 @@ impl<H: AsRef<Core>> Engine<H> {
     }
 
     /// Tells that a driver's own time-out has cut the attempt of this number.
-    pub fn timed_out(&mut self, number: u32, cut: &mut Cut<'_>) {
+    pub fn timed_out(&mut self, number: u32, cut: &mut dyn FnMut(u32)) {
         self.failed(number, TIMED_OUT, None, cut);
     }
 
