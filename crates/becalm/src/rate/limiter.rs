@@ -1,6 +1,5 @@
 //! When may an attempt be sent, at the rate that the server's throttles leave?
 
-use core::fmt;
 use core::time::Duration;
 
 use super::AdaptiveRate;
@@ -41,28 +40,6 @@ pub struct RateLimiter {
     state: Guarded<State, 12>,
 }
 
-/// The refusal of a call that would have had to wait longer than
-/// [`max_wait`](AdaptiveRate::max_wait). It has taken no token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RateLimited {
-    until: Instant,
-}
-
-impl RateLimited {
-    /// When the token would have been there.
-    pub const fn until(self) -> Instant {
-        self.until
-    }
-}
-
-impl fmt::Display for RateLimited {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the next token is further away than the adaptive rate's max-wait; call later")
-    }
-}
-
-impl core::error::Error for RateLimited {}
-
 impl RateLimiter {
     /// Makes a limiter that has not seen a throttle.
     ///
@@ -93,9 +70,10 @@ impl RateLimiter {
     ///
     /// # Errors
     ///
-    /// [`RateLimited`] if the wait would be longer than [`AdaptiveRate::max_wait`].
+    /// When the token would have been there, if the wait would be longer than [`AdaptiveRate::max_wait`]. The call has
+    /// taken none.
     #[inline]
-    pub fn acquire(&self, now: Instant) -> Result<Place, RateLimited> {
+    pub fn acquire(&self, now: Instant) -> Result<Place, Instant> {
         if self.is_enabled() {
             self.take(now)
         } else {
@@ -105,13 +83,12 @@ impl RateLimiter {
 
     #[cold]
     #[inline(never)] // keeps the path of every caller small
-    fn take(&self, now: Instant) -> Result<Place, RateLimited> {
+    fn take(&self, now: Instant) -> Result<Place, Instant> {
         let max_wait = self.max_wait.load(Ordering::Relaxed);
-        let place = self.state.change(|state| {
+        self.state.change(|state| {
             state.bucket.fill(now);
             state.bucket.take(now, max_wait)
-        });
-        place.map_err(|until| RateLimited { until })
+        })
     }
 
     /// Whether the place's token is there, at the rate of now. To be asked again at the end of a

@@ -13,4 +13,4 @@ mod measure;
 
 pub(crate) use bucket::Place;
 pub use config::{AdaptiveRate, InvalidAdaptiveRate};
-pub use limiter::{RateLimited, RateLimiter};
+pub use limiter::RateLimiter;

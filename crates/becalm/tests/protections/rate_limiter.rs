@@ -163,7 +163,10 @@ fn a_cancelled_place_goes_to_the_next_that_asks() {
     let now = at(1500);
     drain(&limiter, now);
     let mut places: Vec<_> = (0..5).map(|_| limiter.acquire(now).unwrap()).collect();
-    let until: Vec<Instant> = places.iter().map(|place| place.at()).collect();
+    let mut until = Vec::new();
+    for place in &places {
+        until.push(place.at());
+    }
     // From the end, from the middle, from the front: nobody else's place moves.
     for give_up in [4, 2, 0] {
         limiter.cancel(places.remove(give_up));
@@ -212,21 +215,21 @@ fn a_longer_wait_than_the_longest_is_refused_and_takes_nothing() {
     drain(&limiter, now);
     limiter.reconfigure(AdaptiveRate::cubic().max_wait(Duration::from_millis(300)));
     let mut waiting = 0;
-    let refused = loop {
+    let until = loop {
         match limiter.acquire(now) {
             Ok(place) => {
                 assert!(place.at().since(now) <= Duration::from_millis(300));
                 waiting += 1;
             }
-            Err(refused) => break refused,
+            Err(until) => break until,
         }
     };
     assert!((2..=3).contains(&waiting), "{waiting}");
-    assert!(refused.until().since(now) > Duration::from_millis(300));
+    assert!(until.since(now) > Duration::from_millis(300));
     for _ in 0..100 {
-        assert_eq!(limiter.acquire(now), Err(refused));
+        assert_eq!(limiter.acquire(now), Err(until));
     }
-    assert!(limiter.acquire(refused.until()).is_ok());
+    assert!(limiter.acquire(until).is_ok());
 }
 
 /// A server that is down for throttling leaves one request in two seconds, and no fewer.
