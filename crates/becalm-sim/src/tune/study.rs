@@ -9,7 +9,7 @@ use crate::study::{Plan, Study};
 use crate::verdict::{Brief, Runs, TooMuch, is_bounded, longest_outage};
 use crate::world::{self, Ceiling};
 
-use super::candidates::candidates;
+use super::candidates::{Tried, candidates};
 use super::choice::{Choice, Tuned};
 use super::confirmed::Confirmed;
 use super::foretold::{Effort, foretold};
@@ -93,16 +93,13 @@ pub fn tune_with(
         .iter()
         .map(|it| Trial::new(changed(build(&it.policy), &it.changes)))
         .collect();
-    let last = plan.runs.unwrap_or(ROUNDS[2]).max(1);
-    let fresh = plan.runs.unwrap_or(FRESH).max(1);
-    let rounds = [last.div_ceil(4), last.div_ceil(2), last];
-    let always = policies.iter().take_while(|it| it.stays).count();
     let is_ruled = is_bounded(&world);
+    let last = plan.runs.unwrap_or(ROUNDS[2]).max(1);
     let effort = Effort {
-        rounds: &rounds,
-        always,
+        rounds: &[last.div_ceil(4), last.div_ceil(2), last],
+        always: policies.iter().take_while(|it| it.stays).count(),
         least: LEAST,
-        fresh,
+        fresh: plan.runs.unwrap_or(FRESH).max(1),
         outage: if is_ruled && !plan.is_quick {
             last.max(OUTAGE)
         } else {
@@ -115,32 +112,10 @@ pub fn tune_with(
     if let Some(tell) = plan.foretold {
         tell(&foretold);
     }
-    let tried = halve(
-        trials.len(),
-        always,
-        LEAST,
-        &rounds,
-        |place, round| match trials.get_mut(place) {
-            Some(trial) => trial.attempt(&runs, round),
-            None => Objectives::new(1.0, f64::INFINITY, 1.0, f64::INFINITY),
-        },
-    );
-    let tuned: Vec<Tuned> = tried
-        .iter()
-        .filter_map(|(place, objectives)| {
-            let of = policies.get(*place)?;
-            Some(Tuned {
-                name: of.name.clone(),
-                policy: of.policy.clone(),
-                changes: of.changes.clone(),
-                objectives: *objectives,
-                confirmed: None,
-            })
-        })
-        .collect();
+    let tuned = tuned(&policies, &mut trials, &effort, &runs);
     let mut choice = Choice::of(&tuned, given);
     let scenario = |tuned: &Tuned| changed(build(&tuned.policy), &tuned.changes);
-    choice.confirm(|tuned| Confirmed::of(&Trial::new(scenario(tuned)), &runs, fresh));
+    choice.confirm(|tuned| Confirmed::of(&Trial::new(scenario(tuned)), &runs, effort.fresh));
     let outage = |tuned: &Tuned| {
         let search = || longest_outage(&scenario(tuned), &runs, effort.outage);
         (effort.outage > 0).then(search).flatten()
@@ -164,7 +139,7 @@ pub fn tune_with(
     };
     let reasons = reasons(&told);
     let mut study = shown::study(brief, &choice, &reasons, is_triggered, outages);
-    (study.seed, study.runs, study.events) = (plan.seed, fresh, runs.events());
+    (study.seed, study.runs, study.events) = (plan.seed, effort.fresh, runs.events());
     if let Some(too_much) = runs.too_much() {
         return Err(too_much);
     }
@@ -177,4 +152,36 @@ pub fn tune_with(
         runs: runs.done(),
         study,
     })
+}
+
+/// The policies that are left after all rounds, with what they came to.
+fn tuned<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    policies: &[Tried],
+    trials: &mut [Trial],
+    effort: &Effort<'_>,
+    runs: &Runs<R>,
+) -> Vec<Tuned> {
+    let attempt = |place: usize, round| match trials.get_mut(place) {
+        Some(trial) => trial.attempt(runs, round),
+        None => Objectives::new(1.0, f64::INFINITY, 1.0, f64::INFINITY),
+    };
+    let left = halve(
+        policies.len(),
+        effort.always,
+        effort.least,
+        effort.rounds,
+        attempt,
+    );
+    left.iter()
+        .filter_map(|(place, objectives)| {
+            let of = policies.get(*place)?;
+            Some(Tuned {
+                name: of.name.clone(),
+                policy: of.policy.clone(),
+                changes: of.changes.clone(),
+                objectives: *objectives,
+                confirmed: None,
+            })
+        })
+        .collect()
 }
