@@ -278,7 +278,7 @@ fn refusal(invalid: InvalidPolicy) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use clap::{CommandFactory as _, Parser};
 
     #[derive(Debug, Parser)]
     struct Probe {
@@ -297,6 +297,21 @@ mod tests {
     #[test]
     fn no_flag_is_the_default_policy() {
         assert_eq!(policy(&[]), Ok(Policy::default()));
+    }
+
+    #[test]
+    fn the_help_explains_every_jitter() {
+        let command = Probe::command();
+        let mut all = command.get_arguments();
+        let jitter = all.find(|it| it.get_long() == Some("jitter")).unwrap();
+        let help = jitter.get_long_help().unwrap().to_string();
+        for text in Jitter::SAMPLES.iter().map(Jitter::to_string) {
+            let quoted = match text.split_once(':') {
+                Some((kind, _)) => format!("\"{kind}:"),
+                None => format!("\"{text}\""),
+            };
+            assert!(help.contains(&quoted), "{text}");
+        }
     }
 
     #[test]

@@ -87,16 +87,6 @@ fn seen(record: &Reconnects) -> Plain {
     }
 }
 
-fn any_jitter() -> impl Strategy<Value = Jitter> {
-    prop_oneof![
-        Just(Jitter::None),
-        Just(Jitter::Full),
-        Just(Jitter::Equal),
-        Just(Jitter::Decorrelated),
-        Just(Jitter::Additive(Duration::from_millis(300))),
-    ]
-}
-
 fn millis(range: std::ops::Range<u64>) -> impl Strategy<Value = Duration> {
     range.prop_map(Duration::from_millis)
 }
@@ -108,7 +98,7 @@ proptest! {
     fn following_each_client_alone_changes_nothing(
         clients in 1..60_u32, outage in millis(0..9000), spread in millis(0..3000),
         accepts in proptest::option::of(1..200_u64), horizon in millis(1..30_000),
-        jitter in any_jitter(), attempts in prop_oneof![Just(Policy::UNLIMITED), 1..8_u32],
+        jitter in prop::sample::select(Jitter::SAMPLES), attempts in prop_oneof![Just(Policy::UNLIMITED), 1..8_u32],
         deadline in proptest::option::of(millis(1..20_000)), seed: u64,
     ) {
         let mut policy = Policy::exponential(Duration::from_millis(400))

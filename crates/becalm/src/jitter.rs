@@ -34,6 +34,30 @@ pub enum Jitter {
     Additive(Duration),
 }
 
+/// Without a sample, a variant does not compile.
+macro_rules! samples {
+    ($($variant:ident $(($parameter:expr))?,)*) => {
+        impl Jitter {
+            /// One of each variant, with a usual parameter, in the order of their declaration.
+            pub const SAMPLES: &'static [Self] = &[$(Self::$variant $(($parameter))?,)*];
+        }
+
+        const _: fn(Jitter) = |jitter| match jitter {
+            $(Jitter::$variant { .. } => {})*
+        };
+    };
+}
+
+samples! {
+    None,
+    Full,
+    Equal,
+    Decorrelated,
+    DecorrelatedClamped,
+    Proportional(0.25),
+    Additive(Duration::from_millis(100)),
+}
+
 /// What a draw looks at, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
@@ -108,6 +132,7 @@ impl Jitter {
 mod tests {
     use super::*;
     use alloc::string::ToString;
+    use alloc::vec::Vec;
     use proptest::prelude::*;
 
     /// The common case: base 100, no floor, cap 1000, at a ceiling of 400, the last delay 150.
@@ -123,6 +148,16 @@ mod tests {
         Jitter::Additive(Duration::from_nanos(nanos))
     }
 
+    /// One of each variant with these parameters.
+    fn all(share: f64, width: Duration) -> impl Iterator<Item = Jitter> {
+        let changed = move |jitter: &Jitter| match jitter {
+            Jitter::Proportional(_) => Jitter::Proportional(share),
+            Jitter::Additive(_) => Jitter::Additive(width),
+            other => *other,
+        };
+        Jitter::SAMPLES.iter().map(changed)
+    }
+
     /// Least and greatest delay, by the lowest and the highest bits that a source can give.
     fn ends(jitter: Jitter, at: Bounds) -> (u64, u64) {
         (
@@ -133,14 +168,18 @@ mod tests {
 
     #[test]
     fn the_ends_of_each_interval_are_the_documented_formulas() {
-        assert_eq!(ends(Jitter::None, AT), (400, 400));
-        assert_eq!(ends(Jitter::Full, AT), (0, 400));
-        assert_eq!(ends(Jitter::Equal, AT), (200, 400));
-        assert_eq!(ends(Jitter::Decorrelated, AT), (100, 450));
-        assert_eq!(ends(Jitter::DecorrelatedClamped, AT), (100, 450));
-        assert_eq!(ends(Jitter::Proportional(0.25), AT), (300, 500));
+        for jitter in all(0.25, Duration::from_nanos(50)) {
+            let expected = match jitter {
+                Jitter::None => (400, 400),
+                Jitter::Full => (0, 400),
+                Jitter::Equal => (200, 400),
+                Jitter::Decorrelated | Jitter::DecorrelatedClamped => (100, 450),
+                Jitter::Proportional(_) => (300, 500),
+                Jitter::Additive(_) => (400, 450),
+            };
+            assert_eq!(ends(jitter, AT), expected, "{jitter}");
+        }
         assert_eq!(ends(Jitter::Proportional(1.0), AT), (0, 800));
-        assert_eq!(ends(additive(50), AT), (400, 450));
     }
 
     #[test]
@@ -221,13 +260,11 @@ mod tests {
 
     /// Every jitter that spreads.
     fn any_spread() -> impl Strategy<Value = Jitter> {
-        prop_oneof![
-            Just(Jitter::Full),
-            Just(Jitter::Equal),
-            Just(Jitter::Decorrelated),
-            (1e-9..=1.0_f64).prop_map(Jitter::Proportional),
-            (1..=1000_u64).prop_map(additive),
-        ]
+        let spreads = |it: &Jitter| !matches!(it, Jitter::None | Jitter::DecorrelatedClamped);
+        (1e-9..=1.0_f64, 1..=1000_u64).prop_flat_map(move |(share, width)| {
+            let all = all(share, Duration::from_nanos(width));
+            prop::sample::select(all.filter(spreads).collect::<Vec<_>>())
+        })
     }
 
     /// All bounds of a policy that validates with a cap of 1000: small, so that every edge is hit.
@@ -272,30 +309,14 @@ mod tests {
             share: f64, width: Duration,
         ) {
             let at = Bounds { base, floor, cap, ceiling, previous };
-            for jitter in [
-                Jitter::None,
-                Jitter::Full,
-                Jitter::Equal,
-                Jitter::Decorrelated,
-                Jitter::DecorrelatedClamped,
-                Jitter::Proportional(share),
-                Jitter::Additive(width),
-            ] {
+            for jitter in all(share, width) {
                 let _ = jitter.draw(at, &mut || bits);
             }
         }
 
         #[test]
         fn a_jitter_reads_back_what_it_displays(share in 0.0..=1.0_f64, nanos: u64) {
-            for jitter in [
-                Jitter::None,
-                Jitter::Full,
-                Jitter::Equal,
-                Jitter::Decorrelated,
-                Jitter::DecorrelatedClamped,
-                Jitter::Proportional(share),
-                additive(nanos),
-            ] {
+            for jitter in all(share, Duration::from_nanos(nanos)) {
                 prop_assert_eq!(jitter.to_string().parse(), Ok(jitter));
             }
         }

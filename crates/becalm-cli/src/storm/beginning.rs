@@ -55,8 +55,9 @@ impl Beginning<'_> {
 }
 
 fn unknown(text: &str) -> String {
-    let known = WORDS.iter().copied();
-    let meant = did_you_mean(text, known.chain(Preset::all().map(Preset::name)));
+    let mut known = words();
+    known.extend(Preset::all().map(|preset| preset.name().to_owned()));
+    let meant = did_you_mean(text, known.iter().map(String::as_str));
     let remedy = if meant.is_empty() {
         "; write a jitter such as full, a preset (\"becalm presets\" lists them), a file such as \
          mine.toml, or settings such as \"attempts=3;budget=none\""
@@ -72,16 +73,13 @@ fn unknown(text: &str) -> String {
 }
 
 /// What a policy may start from in one word, beside the presets.
-pub const WORDS: [&str; 8] = [
-    "none",
-    "full",
-    "equal",
-    "decorrelated",
-    "decorrelated-clamped",
-    DEFAULT,
-    OWN,
-    YOURS,
-];
+pub fn words() -> Vec<String> {
+    let jitters = Jitter::SAMPLES.iter().map(Jitter::to_string);
+    let jitters = jitters.filter(|text| !text.contains(':'));
+    jitters
+        .chain([DEFAULT, OWN, YOURS].map(str::to_owned))
+        .collect()
+}
 
 pub fn is_path(text: &str) -> bool {
     let ends = |end: &str| text.to_ascii_lowercase().ends_with(end);

@@ -166,7 +166,7 @@ mod tests {
     use becalm::{Budget, Jitter, preset::Preset};
     use becalm_sim::scenario::{Arrivals, Distribution, Downstream, Population, Service};
 
-    use super::super::beginning::WORDS;
+    use super::super::beginning::words;
     use super::*;
 
     /// A scenario in which `a` calls `b`, whatever the flags make of its policy.
@@ -241,7 +241,8 @@ mod tests {
     fn every_preset_and_every_budget_can_be_written() {
         for preset in Preset::all() {
             assert_eq!(one(preset.name()), preset.policy());
-            assert!(preset.name().parse::<Jitter>().is_err() && !WORDS.contains(&preset.name()));
+            let name = preset.name().to_owned();
+            assert!(name.parse::<Jitter>().is_err() && !words().contains(&name));
             let budget = preset.policy().budget;
             let text = format!("none,budget={budget},full");
             let found = asked(&[&text]).unwrap_or_else(|error| panic!("{text}: {error}"));

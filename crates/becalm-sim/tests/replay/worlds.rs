@@ -79,14 +79,7 @@ pub fn jitters_and_budgets() -> Vec<Scenario> {
         Budget::per_minute(300),
         Budget::ratio(0.2).and(Budget::grpc(20, 0.5)),
     ];
-    let jitters = [
-        Jitter::Full,
-        Jitter::Equal,
-        Jitter::Decorrelated,
-        Jitter::Proportional(0.5),
-        Jitter::Additive(ms(30)),
-    ];
-    let jitters = jitters.into_iter().cycle();
+    let jitters = Jitter::SAMPLES.iter().copied().cycle();
     let policies = budgets.into_iter().zip(jitters);
     policies
         .map(|(budget, jitter)| {

@@ -142,16 +142,6 @@ mod tests {
     use crate::backoff::Backoff;
     use crate::rng::SplitMix64;
 
-    const JITTERS: [Jitter; 7] = [
-        Jitter::None,
-        Jitter::Full,
-        Jitter::Equal,
-        Jitter::Decorrelated,
-        Jitter::DecorrelatedClamped,
-        Jitter::Proportional(0.25),
-        Jitter::Additive(Duration::from_nanos(700)),
-    ];
-
     fn policy(jitter: Jitter) -> Policy {
         Policy::exponential(Duration::from_millis(100)).jitter(jitter)
     }
@@ -255,7 +245,7 @@ mod tests {
     /// 40 000 calls: the sampled mean is off by at most 5 standard errors, once in two million.
     #[test]
     fn the_means_are_those_of_many_calls() {
-        for jitter in JITTERS {
+        for jitter in Jitter::SAMPLES.iter().copied() {
             for (floor, cap) in [(0, 20_000), (0, 500), (150, 1_000), (450, 500)] {
                 let policy = policy(jitter)
                     .attempts(9)
@@ -291,7 +281,7 @@ mod tests {
     }
 
     fn jitters() -> impl Strategy<Value = Jitter> {
-        prop::sample::select(&JITTERS[..])
+        prop::sample::select(Jitter::SAMPLES)
     }
 
     fn backoffs() -> impl Strategy<Value = Backoff> {

@@ -14,15 +14,10 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// All jitters that spread.
-fn spreading() -> [Jitter; 5] {
-    [
-        Jitter::Full,
-        Jitter::Equal,
-        Jitter::Decorrelated,
-        Jitter::Proportional(0.5),
-        Jitter::Additive(ms(100)),
-    ]
+/// All jitters that spread, at the cap too.
+pub fn spreading() -> impl Iterator<Item = Jitter> {
+    let all = Jitter::SAMPLES.iter().copied();
+    all.filter(|it| !matches!(it, Jitter::None | Jitter::DecorrelatedClamped))
 }
 
 /// Delays of many calls that fail 10 times each.
@@ -163,7 +158,7 @@ fn extreme_policies() -> impl Iterator<Item = Policy> {
                 Jitter::Proportional(factor),
                 Jitter::Additive(base),
             ];
-            let jitters = spreading().into_iter().chain(parameters);
+            let jitters = spreading().chain(parameters);
             jitters.flat_map(move |jitter| {
                 let policy = policy.clone().jitter(jitter);
                 [0, 1, 2, u32::MAX - 1, u32::MAX].map(|attempts| policy.clone().attempts(attempts))

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake};
 use std::time::Duration;
 
+use crate::spread_bounds::spreading;
 use becalm::rng::Seed;
 use becalm::time::FakeSleeper;
 use becalm::{Budget, Jitter, Policy, Retrier};
@@ -20,17 +21,6 @@ fn ms(millis: u64) -> Duration {
 
 fn busy() -> std::io::Error {
     std::io::ErrorKind::TimedOut.into()
-}
-
-/// All jitters that spread, with parameters of which 1000 calls have room.
-fn spreading() -> [Jitter; 5] {
-    [
-        Jitter::Full,
-        Jitter::Equal,
-        Jitter::Decorrelated,
-        Jitter::Proportional(0.5),
-        Jitter::Additive(ms(100)),
-    ]
 }
 
 /// The most arrivals in one millisecond, and how many arrived in all.

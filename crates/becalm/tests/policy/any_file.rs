@@ -23,13 +23,9 @@ fn duration() -> impl Strategy<Value = Duration> {
 
 fn jitter() -> impl Strategy<Value = Jitter> {
     prop_oneof![
-        Just(Jitter::None),
-        Just(Jitter::Full),
-        Just(Jitter::Equal),
-        Just(Jitter::Decorrelated),
-        Just(Jitter::DecorrelatedClamped),
-        (f64::MIN_POSITIVE..=1.0).prop_map(Jitter::Proportional),
-        duration().prop_map(Jitter::Additive),
+        5 => prop::sample::select(Jitter::SAMPLES),
+        1 => (f64::MIN_POSITIVE..=1.0).prop_map(Jitter::Proportional),
+        1 => duration().prop_map(Jitter::Additive),
     ]
 }
 

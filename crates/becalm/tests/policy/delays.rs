@@ -58,6 +58,16 @@ fn the_same_seed_gives_the_same_delays_everywhere() {
     }
 }
 
+#[test]
+fn every_jitter_has_golden_delays() {
+    let kind = |text: &str| text.split(':').next().map(str::to_owned);
+    for jitter in Jitter::SAMPLES {
+        let expected = kind(&jitter.to_string());
+        let is_there = golden().any(|(_, jitter, _)| kind(jitter) == expected);
+        assert!(is_there, "no golden delays of {jitter}");
+    }
+}
+
 /// What is sampled for a plan is what a call does.
 #[test]
 fn a_call_waits_exactly_the_delays_that_are_sampled_for_its_policy() {

@@ -43,14 +43,10 @@ fn the_default_and_every_constructor_have_no_lints() {
         assert_eq!(Policy::fibonacci(base).lints(), none, "{base:?}");
     }
     assert_eq!(Policy::custom(|n| ms(100) * (n + 1)).lints(), none);
-    for jitter in [
-        Jitter::Full,
-        Jitter::Equal,
-        Jitter::Decorrelated,
-        Jitter::Proportional(0.2),
-        Jitter::Additive(ms(100)),
-    ] {
-        assert_eq!(Policy::default().jitter(jitter).lints(), none, "{jitter}");
+    for jitter in Jitter::SAMPLES {
+        let is_linted = matches!(jitter, Jitter::None | Jitter::DecorrelatedClamped);
+        let lints = Policy::default().jitter(*jitter).lints();
+        assert_eq!(lints.is_empty(), !is_linted, "{jitter}: {lints:?}");
     }
 }
 

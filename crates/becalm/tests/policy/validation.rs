@@ -274,6 +274,23 @@ fn refused_breakers_and_hedges() -> Vec<Refused> {
     ]
 }
 
+/// With nothing to draw it is `none`, and beyond all bounds it is a slip.
+#[test]
+fn no_parameter_of_a_jitter_is_0_or_boundless() {
+    for text in Jitter::SAMPLES.iter().map(Jitter::to_string) {
+        let Some((kind, parameter)) = text.split_once(':') else {
+            continue;
+        };
+        let unit = parameter.trim_start_matches(|it: char| !it.is_alphabetic());
+        for number in ["0", "1000000000"] {
+            let text = format!("{kind}:{number}{unit}");
+            let jitter = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));
+            let why = policy().jitter(jitter).validate().expect_err(&text);
+            assert_eq!(why.field(), "jitter", "{text}");
+        }
+    }
+}
+
 #[test]
 fn every_refusal_names_the_field_and_the_remedy() {
     for (policy, why, field, remedy) in refused() {

@@ -38,13 +38,9 @@ fn any_hint_mode() -> impl Strategy<Value = HintMode> {
 /// Any jitter, with parameters in and out of range.
 fn any_jitter() -> impl Strategy<Value = Jitter> {
     prop_oneof![
-        Just(Jitter::None),
-        Just(Jitter::Full),
-        Just(Jitter::Equal),
-        Just(Jitter::Decorrelated),
-        Just(Jitter::DecorrelatedClamped),
-        prop_oneof![0.0..1.0_f64, any::<f64>()].prop_map(Jitter::Proportional),
-        any_duration().prop_map(Jitter::Additive),
+        5 => prop::sample::select(Jitter::SAMPLES),
+        1 => prop_oneof![0.0..1.0_f64, any::<f64>()].prop_map(Jitter::Proportional),
+        1 => any_duration().prop_map(Jitter::Additive),
     ]
 }
 
