@@ -2,6 +2,7 @@
 #![cfg(feature = "serde")]
 
 use std::fmt::Write as _;
+use std::mem::discriminant;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,8 +10,8 @@ use becalm::budget::Kind;
 use becalm::retry_on::{Methods, RetryOn};
 use becalm::support::Human;
 use becalm::{
-    Backoff, Breaker, Budget, Bulkhead, Hedge, Policy, Throttle, lint::Lint, preset::Preset,
-    rate::AdaptiveRate,
+    Backoff, Breaker, Budget, Bulkhead, Hedge, Jitter, Policy, Throttle, lint::Lint,
+    preset::Preset, rate::AdaptiveRate,
 };
 
 const POLICY_FILES: &str = include_str!("../../../../docs/policy-files.md");
@@ -86,6 +87,32 @@ fn every_protection_is_read_as_it_is_explained() {
     }
     read.dedup();
     assert_eq!(read, ["throttle", "rate", "hedge", "bulkhead", "breaker"]);
+}
+
+#[test]
+fn every_jitter_is_in_its_row_and_has_a_seed_for_the_fuzzer() {
+    let keys = cells(POLICY_FILES, "## Keys");
+    let row = keys.iter().find(|row| row[0] == "`jitter`").unwrap();
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/jitter");
+    let seeds: Vec<Jitter> = std::fs::read_dir(seeds)
+        .unwrap()
+        .filter_map(|seed| {
+            std::fs::read_to_string(seed.unwrap().path())
+                .ok()?
+                .parse()
+                .ok()
+        })
+        .collect();
+    for jitter in Jitter::SAMPLES {
+        let text = jitter.to_string();
+        let quoted = match text.split_once(':') {
+            Some((kind, _)) => format!("`\"{kind}:"),
+            None => format!("`\"{text}\"`"),
+        };
+        assert!(row[1].contains(&quoted), "{text} is not in the row");
+        let is_kind = |seed: &Jitter| discriminant(seed) == discriminant(jitter);
+        assert!(seeds.iter().any(is_kind), "{text} has no seed");
+    }
 }
 
 #[test]
@@ -311,16 +338,18 @@ fn every_test_that_a_law_names_exists() {
     }
 }
 
-/// Each file and each test that is quoted as code.
+/// Each file, each test and each other function that is quoted as code.
 #[test]
 fn d4_what_the_pages_for_contributors_name_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let sources = sources_below(&root.join("crates"));
-    for page in ["jitter", "budget-kind", "lint", "scenario", "driver"] {
-        let path = root.join(format!("docs/contributing/{page}.md"));
-        let text = std::fs::read_to_string(path).unwrap();
+    let is_of_a_name = |it| matches!(it, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    for entry in std::fs::read_dir(root.join("docs/contributing")).unwrap() {
+        let path = entry.unwrap().path();
+        let page = path.file_stem().unwrap().to_str().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
         let quoted = text.split('`').skip(1).step_by(2);
-        let (mut files, mut tests) = (0, 0);
+        let (mut files, mut functions) = (0, 0);
         for name in quoted.filter(|name| !name.contains([' ', '(']) && !name.contains("NAME")) {
             if name.contains('/')
                 || std::path::Path::new(name)
@@ -329,16 +358,13 @@ fn d4_what_the_pages_for_contributors_name_exists() {
             {
                 assert!(root.join(name).exists(), "{page}: there is no {name}");
                 files += 1;
-            } else if name.matches('_').count() > 3 {
-                let heading = format!("fn {name}(");
-                assert!(
-                    sources.contains(&heading),
-                    "{page}: there is no test {name}"
-                );
-                tests += 1;
+            } else if name.contains('_') && name.bytes().all(is_of_a_name) {
+                let is_there = ["(", "<"].map(|end| sources.contains(&format!("fn {name}{end}")));
+                assert!(is_there.contains(&true), "{page}: there is no {name}");
+                functions += 1;
             }
         }
-        assert!(files > 4 && (tests > 1 || page == "driver"), "{page}");
+        assert!(files > 4 && functions > 1, "{page}");
     }
 }
 
