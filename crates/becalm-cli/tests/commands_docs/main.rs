@@ -344,7 +344,8 @@ fn d2_the_figures_of_the_page_are_the_programs() {
 #[test]
 fn d2_the_table_of_exit_codes_is_what_happens() {
     let page = page();
-    let table = page.split("## Exit codes").nth(1).expect("a table");
+    let section = page.split("## Exit codes").nth(1).expect("a section");
+    let table = section.split("\n## ").next().expect("a table");
     let codes: Vec<&str> = table
         .lines()
         .filter_map(|line| line.strip_prefix("| ")?.split(" |").next())
