@@ -42,6 +42,8 @@ impl Session {
         let child = Command::new("setsid")
             .args(["--ctty", "--wait"])
             .args(words)
+            // A test does not hang on the terminal that it is started from.
+            .env("TERM", "xterm")
             .stdin(end())
             .stdout(end())
             .stderr(end())
