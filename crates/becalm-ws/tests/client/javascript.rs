@@ -1,5 +1,6 @@
 //! Does a client that was written from the page get every message once? In JavaScript, on a connection that is cut.
 
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +15,7 @@ const MESSAGES: usize = 300;
 /// Node has the WebSocket of browsers since 22, and behind a flag since 20.10.
 #[tokio::test]
 async fn a_client_in_javascript_loses_nothing_either() {
-    let version = std::process::Command::new("node").arg("--version").output();
+    let version = std::process::Command::new(node()).arg("--version").output();
     let version = version.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
     let major = version.ok().and_then(|said| {
         said.trim_start_matches('v')
@@ -65,7 +66,7 @@ async fn a_client_in_javascript_loses_nothing_either() {
     })
     .await;
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/client/javascript.mjs");
-    let node = tokio::process::Command::new("node")
+    let node = tokio::process::Command::new(node())
         .args(["--experimental-websocket", "--no-warnings", script])
         .args([cuts.uri().to_string(), MESSAGES.to_string()])
         .stdin(Stdio::null())
@@ -109,4 +110,10 @@ async fn a_client_in_javascript_loses_nothing_either() {
         }
     })
     .await;
+}
+
+/// The one that `scripts/test` installs where the system's is older, or the system's.
+fn node() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/npm/node_modules/.bin/node");
+    if own.exists() { own } else { "node".into() }
 }
