@@ -29,7 +29,6 @@ mod slot;
 mod socket;
 // A client's half is private, and they drive both.
 #[cfg(test)]
-#[path = "../../tests/session/mod.rs"]
 mod tests;
 
 pub(crate) use client::{Resuming, Taken};
