@@ -6,19 +6,17 @@
 //! between them turns h into its average over the interval of that draw:
 //!
 //! ```text
-//! (T h)(x) = A(min(E, 3x)) / (min(E, 3x) - L)      A(y) = integral of h from L to y
+//! (T h)(x) = integral of h from L to y, divided by y - L      y = min(E, 3x)
 //! ```
 //!
 //! with E = C, and E = 3 C for the clamped form, where h(x) = h(C) beyond C. The mean of D(k) is
 //! then the average, over the interval of the first draw, of T applied k - 1 times to what the last
 //! draw is worth: x itself, or min(x, C).
 //!
-//! T is kept exact on power series. Cut \[L, E\] at every L 3^i and every E / 3^i: multiplying by 3
-//! maps each piece onto the one that is two higher, whose A is a power series in the same local
-//! variable t, and 3x - L is linear in t. So T is one term-by-term integration and one division by
-//! a linear polynomial. The two highest pieces, where 3x >= E, are constant. The nearest
-//! singularity of any h is at x = L / 3, at 5/3 of a piece's half width from its centre at least,
-//! so that the terms fall at least as fast as 0.6^n; linear functions (no cap in reach) are exact.
+//! The integral is computed by the trapezoidal rule, on a grid where three times a point is a point
+//! again. h is smooth between two cuts; the cuts are L 3^i, E / 3^i, and 3^i times the end of the
+//! first draw's interval. So the error is a series in even powers of the step. Five grids, each twice
+//! as fine as the one before, and Romberg's extrapolation leave less than 10^-12 of the mean.
 
 use alloc::vec::Vec;
 use core::iter::successors;
@@ -26,25 +24,26 @@ use core::iter::successors;
 use crate::delay::DelayRule;
 use crate::jitter::Jitter;
 
-/// Terms of each power series: 0.6^64 is below 10^-14.
-const TERMS: usize = 64;
+/// Steps between two cuts, of one grid after the other.
+const STEPS: [u32; 5] = [8, 16, 32, 64, 128];
 
 /// The means of the first, the second, ... delay of one policy, in nanoseconds.
 #[derive(Debug, Clone)]
 pub(super) struct Means {
     low: f64,
-    /// The upper end of the first draw's interval.
-    first_high: f64,
-    /// h, on the pieces of \[L, E\] from the lowest up. Empty if every delay is `low`.
-    pieces: Vec<Piece>,
+    /// Empty if every delay is `low`.
+    grids: Vec<Grid>,
 }
 
-/// A power series in t = (x - `centre`) / `half`, for t from -1 to 1.
+/// h at points from L to E.
 #[derive(Debug, Clone)]
-struct Piece {
-    centre: f64,
-    half: f64,
-    terms: [f64; TERMS],
+struct Grid {
+    points: Vec<f64>,
+    expected: Vec<f64>,
+    /// How many points further three times a point is.
+    tripled: usize,
+    /// The point at which the first draw's interval ends.
+    first_end: usize,
 }
 
 impl Means {
@@ -57,150 +56,80 @@ impl Means {
         };
         let (low, high) = jitter.interval(rule.bounds(0, false, None));
         let (low, high, cap) = (float(low), float(high), float(rule.cap));
-        let end = reach * cap;
-        let pieces = if 0.0 < low && low < cap {
-            let ends = cuts(low, end);
-            let piece = |ends: &[f64]| Piece::last_draw(ends[0], ends[1], cap);
-            ends.windows(2).map(piece).collect()
-        } else {
-            Vec::new()
-        };
-        Some(Self {
-            low,
-            first_high: high.min(end),
-            pieces,
-        })
+        let mut grids = Vec::new();
+        if 0.0 < low && low < cap {
+            let cuts = cuts(low, high, reach * cap);
+            grids.extend(STEPS.map(|steps| Grid::new(&cuts, steps, high, cap)));
+        }
+        Some(Self { low, grids })
     }
 
     /// The mean of the next delay.
     pub(super) fn next(&mut self) -> u64 {
-        let mean = self.over_first_draw();
-        self.insert_draw();
-        rounded(mean)
+        rounded(self.next_exactly())
     }
 
-    /// The average of h over the interval of the first draw.
-    fn over_first_draw(&self) -> f64 {
-        let mut area = 0.0;
-        for (index, piece) in self.pieces.iter().enumerate() {
-            let width = self.first_high - piece.start();
-            if width <= 2.0 * piece.half || index + 1 == self.pieces.len() {
-                let average = piece.average_up_to(piece.local(width));
-                return match index {
-                    0 => average, // where the width may be 0
-                    _ => (area + average * width) / (self.first_high - self.low),
-                };
-            }
-            area += piece.area();
+    fn next_exactly(&mut self) -> f64 {
+        let mut means: Vec<_> = self.grids.iter_mut().map(Grid::next).collect();
+        let mut power = 1.0;
+        while means.len() > 1 {
+            power *= 4.0;
+            let better = |it: &[f64]| it[1] + (it[1] - it[0]) / (power - 1.0);
+            means = means.windows(2).map(better).collect();
         }
-        self.low
-    }
-
-    /// Replaces h by T h.
-    fn insert_draw(&mut self) {
-        let mut area = 0.0;
-        for higher in 0..self.pieces.len() {
-            let piece = &self.pieces[higher];
-            let (integral, width) = (piece.integral(area), piece.centre - self.low);
-            let half = piece.half;
-            area += piece.area();
-            if let Some(lower) = higher.checked_sub(2) {
-                self.pieces[lower].terms = divided(&integral, width, half);
-            }
-        }
-        let Some(end) = self.pieces.last().map(|piece| piece.centre + piece.half) else {
-            return;
-        };
-        let constant = area / (end - self.low);
-        for piece in self.pieces.iter_mut().rev().take(2) {
-            piece.terms = [0.0; TERMS];
-            piece.terms[0] = constant;
-        }
+        means.pop().unwrap_or(self.low)
     }
 }
 
-impl Piece {
-    /// What a last draw is worth between these ends: itself, or the cap beyond the cap.
-    fn last_draw(start: f64, end: f64, cap: f64) -> Self {
-        let centre = f64::midpoint(start, end);
-        let half = ((end - start) / 2.0).max(0.0); // below 0 only by rounding
-        let mut terms = [0.0; TERMS];
-        (terms[0], terms[1]) = if centre < cap {
-            (centre, half)
-        } else {
-            (cap, 0.0)
-        };
+impl Grid {
+    /// With what a last draw is worth: itself, or the cap beyond the cap.
+    fn new(cuts: &[f64], steps: u32, first_end: f64, cap: f64) -> Self {
+        let mut points = Vec::new();
+        for ends in cuts.windows(2) {
+            let width = (ends[1] - ends[0]) / f64::from(steps);
+            points.extend((0..steps).map(|step| ends[0] + width * f64::from(step)));
+        }
+        points.extend(cuts.last());
         Self {
-            centre,
-            half,
-            terms,
+            expected: points.iter().map(|point| point.min(cap)).collect(),
+            tripled: 3 * steps as usize,
+            first_end: points.partition_point(|point| *point < first_end),
+            points,
         }
     }
 
-    fn start(&self) -> f64 {
-        self.centre - self.half
-    }
-
-    /// t at this distance from the start.
-    fn local(&self, distance: f64) -> f64 {
-        if self.half > 0.0 {
-            (distance / self.half - 1.0).clamp(-1.0, 1.0)
-        } else {
-            1.0
+    /// The average of h over the interval of the first draw. Then h becomes T h.
+    fn next(&mut self) -> f64 {
+        let (low, last) = (self.points[0], self.points.len() - 1);
+        let (mut from, mut before, mut integral) = (low, self.expected[0], 0.0);
+        for (to, expected) in self.points.iter().zip(&mut self.expected) {
+            integral += (to - from) * f64::midpoint(before, *expected);
+            (from, before) = (*to, *expected);
+            if from > low {
+                *expected = integral / (from - low); // the average up to this point
+            }
         }
-    }
-
-    fn area(&self) -> f64 {
-        self.average_up_to(1.0) * 2.0 * self.half
-    }
-
-    /// The average from -1 to `t`, without the cancellation that a difference of two integrals
-    /// would suffer near -1.
-    fn average_up_to(&self, t: f64) -> f64 {
-        let (mut average, mut powers, mut sign, mut degree) = (0.0, 0.0, 1.0, 1.0);
-        for term in self.terms {
-            powers = powers * t + sign; // (t^degree - (-1)^degree) / (t + 1)
-            average += term * powers / degree;
-            sign = -sign;
-            degree += 1.0;
-        }
+        let average = self.expected[self.first_end.min(last)];
+        let whole = self.expected[last];
+        self.expected.drain(..self.tripled.min(last));
+        self.expected.resize(last + 1, whole);
         average
     }
-
-    /// The series of the integral from the start of the piece, plus `area`.
-    fn integral(&self, area: f64) -> [f64; TERMS] {
-        let mut terms = [0.0; TERMS];
-        let (mut at_start, mut sign, mut degree) = (0.0, -1.0, 1.0);
-        for (integral, term) in terms[1..].iter_mut().zip(self.terms) {
-            *integral = self.half * term / degree;
-            at_start += sign * *integral;
-            sign = -sign;
-            degree += 1.0;
-        }
-        terms[0] = area - at_start;
-        terms
-    }
 }
 
-/// `low` = `low` x 3^0, `end` / 3^J, `low` x 3^1, `end` / 3^(J - 1), ..., `end`, ascending.
-fn cuts(low: f64, end: f64) -> Vec<f64> {
+/// `low` x 3^i, `high` x 3^i and `end` / 3^i, from `low` to `end`: three to each power of three.
+fn cuts(low: f64, high: f64, end: f64) -> Vec<f64> {
     let divided = successors(Some(end), |cut| Some(cut / 3.0)).take_while(|cut| *cut > low);
     let mut divided: Vec<_> = divided.collect();
     divided.reverse();
-    let tripled = successors(Some(low), |cut| Some(cut * 3.0));
-    tripled
-        .zip(divided)
-        .flat_map(|cuts| [cuts.0, cuts.1])
-        .collect()
-}
-
-/// The series divided by `constant + slope x t`, `slope` being the smaller.
-fn divided(series: &[f64; TERMS], constant: f64, slope: f64) -> [f64; TERMS] {
-    let mut before = 0.0;
-    series.map(|term| {
-        before = (term - slope * before) / constant;
-        before
-    })
+    let tripled = successors(Some([low, high]), |cuts| Some(cuts.map(|cut| 3.0 * cut)));
+    let mut cuts = Vec::new();
+    for ([low, high], divided) in tripled.zip(divided) {
+        let mut level = [low, high.min(end), divided];
+        level.sort_by(f64::total_cmp);
+        cuts.extend(level);
+    }
+    cuts
 }
 
 #[expect(clippy::cast_precision_loss)] // one part in 2^53
@@ -208,10 +137,11 @@ fn float(nanos: u64) -> f64 {
     nanos as f64
 }
 
-/// To the nearest whole nanosecond; `core` has no `round`.
+/// To the nearest whole nanosecond; half a nanosecond goes up, whatever its last bits are.
+/// `core` has no `round`.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
 fn rounded(nanos: f64) -> u64 {
-    (nanos + 0.5) as u64
+    (nanos * (1.0 + 16.0 * f64::EPSILON) + 0.5) as u64
 }
 
 #[cfg(test)]
@@ -260,7 +190,7 @@ mod tests {
         DelayRule::of(&policy)
     }
 
-    /// A delay is a whole number of nanoseconds, the series is of a continuous one: the two differ
+    /// A delay is a whole number of nanoseconds, the quadrature is of a continuous one: the two differ
     /// by less than a part in `low`.
     #[test]
     fn the_mean_is_that_of_the_enumerated_distribution() {
@@ -282,8 +212,7 @@ mod tests {
                 let rule = rule(jitter, base, floor, cap);
                 let mut means = Means::of(jitter, &rule).unwrap();
                 for (retry, expected) in (1..).zip(enumerated(jitter, &rule, 12)) {
-                    let mean = means.over_first_draw();
-                    means.insert_draw();
+                    let mean = means.next_exactly();
                     let error = (mean - expected).abs() / expected;
                     let at = std::format!("{jitter}, {base}, {floor}, {cap}, retry {retry}");
                     assert!(error < 0.1 / means.low, "{at}: {mean}, not {expected}");
@@ -300,8 +229,7 @@ mod tests {
             let mut expected = float(base);
             for retry in 1..=12 {
                 expected = f64::midpoint(float(base), 3.0 * expected);
-                let mean = means.over_first_draw();
-                means.insert_draw();
+                let mean = means.next_exactly();
                 let error = (mean - expected).abs() / expected;
                 assert!(
                     error < 1e-12,
@@ -311,8 +239,21 @@ mod tests {
         }
     }
 
+    /// D(3) for a cap of six times the base, by hand: 3.425 - ln(2.5) / 8.
     #[test]
-    fn no_bounds_make_the_series_diverge() {
+    fn the_first_mean_that_is_no_polynomial_is_exact_to_twelve_digits() {
+        let rule = rule(Jitter::Decorrelated, 100_000_000, 0, 600_000_000);
+        let mut means = Means::of(Jitter::Decorrelated, &rule).unwrap();
+        let expected = 1e8 * (3.425 - 2.5_f64.ln() / 8.0);
+        let mean = [(); 3].map(|()| means.next_exactly())[2];
+        assert!(
+            (mean - expected).abs() < 1e-12 * expected,
+            "{mean}, not {expected}"
+        );
+    }
+
+    #[test]
+    fn no_bounds_make_the_quadrature_diverge() {
         for jitter in [Jitter::Decorrelated, Jitter::DecorrelatedClamped] {
             for base in [1, 2, 3, 1_000_000_007, u64::MAX / 3, u64::MAX - 1, u64::MAX] {
                 for cap in [
@@ -324,8 +265,7 @@ mod tests {
                 ] {
                     let mut means = Means::of(jitter, &rule(jitter, base, 0, cap)).unwrap();
                     for _ in 0..100 {
-                        let mean = means.over_first_draw();
-                        means.insert_draw();
+                        let mean = means.next_exactly();
                         let (low, high) = (float(base), float(cap.max(base)));
                         let most = if jitter == Jitter::Decorrelated {
                             high

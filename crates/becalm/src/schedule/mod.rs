@@ -55,7 +55,7 @@ impl Policy {
     /// `least` and `most` are exact. `mean` is the middle of the interval, exact to half a nanosecond,
     /// under every jitter but the decorrelated ones. There it depends on all draws before: until the
     /// first retry that can reach the cap it is `E[n] = (base + 3 E[n - 1]) / 2`, exact; from there on
-    /// it is computed as a power series for a continuous delay, without sampling. The relative error
+    /// it is computed by quadrature for a continuous delay, without sampling. The relative error
     /// of that is below a tenth of a nanosecond over the base: 10^-9 for 100 ms.
     ///
     /// Endless for [`Policy::UNLIMITED`]: take as many steps as you want. No policy panics, valid
