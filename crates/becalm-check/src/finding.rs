@@ -44,4 +44,11 @@ impl Finding {
             remedy: remedy.into(),
         }
     }
+    /// The sentence, and what helps.
+    pub(crate) fn whole(&self) -> String {
+        match &*self.remedy {
+            "" => self.sentence.clone(),
+            remedy => format!("{}; {remedy}", self.sentence),
+        }
+    }
 }

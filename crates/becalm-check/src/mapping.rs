@@ -1,5 +1,7 @@
 //! What is a system's configuration as a policy, and where does each key come from?
 
+use std::time::Duration;
+
 use becalm::Policy;
 use serde::{Serialize, Serializer};
 
@@ -150,6 +152,29 @@ impl Draft {
                 self.origin(key, Origin::Line(span));
             }
         }
+    }
+
+    /// Takes a number of retries from this place, and returns how many attempts these are with the first try.
+    pub(crate) fn retries(&mut self, retries: u32, span: Span) -> u32 {
+        let attempts = retries.saturating_add(1);
+        self.policy.attempts = attempts;
+        let how = format!("{retries} retries and the first try");
+        self.origin("attempts", Origin::Derived(span, how));
+        attempts
+    }
+
+    /// Takes how long all attempts may take together; 0 is without a bound.
+    pub(crate) fn deadline(&mut self, told: Told<Duration>) {
+        self.set("deadline", told, |policy, it| {
+            policy.deadline = (!it.is_zero()).then_some(it);
+        });
+    }
+
+    /// Takes how long an attempt may take; 0 is without a bound.
+    pub(crate) fn attempt_timeout(&mut self, told: Told<Duration>) {
+        self.set("attempt_timeout", told, |policy, it| {
+            policy.attempt_timeout = (!it.is_zero()).then_some(it);
+        });
     }
 
     /// Notes where this key comes from, in place of what was noted before.

@@ -141,6 +141,20 @@ impl<'a> Reading<'a> {
         self.read(text, span, form, &instead, parse)
     }
 
+    /// Takes a number of retries whose key is called attempts, and says so.
+    pub(crate) fn attempts_are_retries(
+        &mut self,
+        draft: &mut Draft,
+        key: &str,
+        retries: u32,
+        span: Span,
+    ) {
+        let all = draft.retries(retries, span);
+        let sentence =
+            format!("`{key}: {retries}` counts the retries: a request makes up to {all} attempts");
+        self.find(span, code::ATTEMPTS_ARE_RETRIES, sentence, "");
+    }
+
     /// Tells of a value that stands in for what is filled in elsewhere, if it does.
     pub fn is_default(&mut self, span: Span) {
         if let Some(text) = self.defaults.get(&span) {

@@ -16,10 +16,6 @@ pub fn github(findings: &[Finding]) -> String {
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        let message = match &*finding.remedy {
-            "" => finding.sentence.clone(),
-            remedy => format!("{}; {remedy}", finding.sentence),
-        };
         let _ = writeln!(
             lines,
             "::{kind} file={},line={},col={},title={}::{}",
@@ -27,7 +23,7 @@ pub fn github(findings: &[Finding]) -> String {
             finding.span.line,
             finding.span.column,
             property(finding.code),
-            data(&printable(&message)),
+            data(&printable(&finding.whole())),
         );
     }
     lines

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::printable::printable;
 use crate::code;
 use crate::finding::Finding;
-use crate::severity::Severity;
 
 /// The findings as SARIF 2.1.0 (OASIS, March 2020), in one line.
 pub fn sarif(findings: &[Finding]) -> String {
@@ -46,10 +45,6 @@ fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn result(finding: &Finding, rule: Option<usize>) -> Value {
-    let text = match &*finding.remedy {
-        "" => finding.sentence.clone(),
-        remedy => format!("{}; {remedy}", finding.sentence),
-    };
     let span = finding.span;
     let mut region = json!({ "startLine": span.line, "startColumn": span.column });
     if span.length > 0 {
@@ -57,12 +52,8 @@ fn result(finding: &Finding, rule: Option<usize>) -> Value {
     }
     let mut result = json!({
         "ruleId": finding.code,
-        "level": match finding.severity {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        },
-        "message": { "text": printable(&text) },
+        "level": finding.severity,
+        "message": { "text": printable(&finding.whole()) },
         "locations": [{ "physicalLocation": {
             "artifactLocation": { "uri": uri(&finding.file) },
             "region": region,

@@ -8,7 +8,7 @@ use becalm::preset::Preset;
 use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
 
-use super::envoy::{KEYS, Words, at_most, at_most_share, timeouts};
+use super::envoy::{KEYS, Words, at_most, at_most_share, base_alone, timeouts};
 use super::kubernetes::{check, is_of};
 use crate::code;
 use crate::document::{Document, Node};
@@ -109,9 +109,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     let mut draft = Draft::of(policy.budget(Budget::concurrency(0.0, AT_ONCE)), KEYS);
     let retries = reading.whole(retry.get("numRetries"), "a number of retries");
     if let Told::Is(retries, span) = retries {
-        draft.policy.attempts = retries.saturating_add(1);
-        let how = format!("{retries} retries and the first try");
-        draft.origin("attempts", Origin::Derived(span, how));
+        draft.retries(retries, span);
     } else {
         draft.set("attempts", retries, |_, _| {});
     }
@@ -165,15 +163,7 @@ fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, back_off: &Node) {
         reading.find(back_off.span, code::REFUSED, sentence, remedy);
         return;
     }
-    if let Told::Is(base, span) = base {
-        draft.policy.base = base;
-        draft.origin("base", Origin::Line(span));
-        draft.policy.cap = base.saturating_mul(10);
-        draft.origin(
-            "cap",
-            Origin::Derived(span, "10 times the baseInterval".into()),
-        );
-    }
+    base_alone(draft, &base, "baseInterval");
     draft.set("cap", cap, |policy, it| policy.cap = it);
 }
 

@@ -130,14 +130,7 @@ fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
             reading.find(span, code::REFUSED, sentence, "leave out `retry`");
         }
         Told::Is(retries, span) => {
-            let all = retries.saturating_add(1);
-            draft.policy.attempts = all;
-            let how = format!("{retries} retries and the first try");
-            draft.origin("attempts", Origin::Derived(span, how));
-            let sentence = format!(
-                "`attempts: {retries}` counts the retries: a request makes up to {all} attempts"
-            );
-            reading.find(span, code::ATTEMPTS_ARE_RETRIES, sentence, "");
+            reading.attempts_are_retries(draft, "attempts", retries, span);
         }
         told => draft.set("attempts", told, |_, _| {}),
     }
@@ -168,11 +161,8 @@ fn times(reading: &mut Reading<'_>, draft: &mut Draft, rule: &Node) {
     let form = "a duration such as 10s";
     let whole = reading.gateway_duration(rule.at(&["timeouts", "request"]), form);
     let one = reading.gateway_duration(rule.at(&["timeouts", "backendRequest"]), form);
-    let some = |it: Duration| Some(it).filter(|it| !it.is_zero());
-    draft.set("deadline", whole, |policy, it| policy.deadline = some(it));
-    draft.set("attempt_timeout", one, |policy, it| {
-        policy.attempt_timeout = some(it);
-    });
+    draft.deadline(whole);
+    draft.attempt_timeout(one);
     if let (Some(deadline), Some(timeout)) = (draft.policy.deadline, draft.policy.attempt_timeout) {
         if timeout > deadline {
             let span = rule

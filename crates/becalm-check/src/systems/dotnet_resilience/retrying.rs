@@ -96,14 +96,7 @@ fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, retry: Options<'_>) {
             draft.origin("attempts", Origin::Derived(span, "without a bound".into()));
         }
         Told::Is(retries, span) => {
-            let all = retries.saturating_add(1);
-            draft.policy.attempts = all;
-            let how = format!("{retries} retries and the first try");
-            draft.origin("attempts", Origin::Derived(span, how));
-            let sentence = format!(
-                "`MaxRetryAttempts: {retries}` counts the retries: a request makes up to {all} attempts"
-            );
-            reading.find(span, crate::code::ATTEMPTS_ARE_RETRIES, sentence, "");
+            reading.attempts_are_retries(draft, "MaxRetryAttempts", retries, span);
         }
         told => draft.set("attempts", told, |_, _| {}),
     }

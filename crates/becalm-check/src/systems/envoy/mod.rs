@@ -23,7 +23,7 @@ use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, at, entry, field, items};
 use retry_policy::Place;
 
 pub(super) use cluster::{at_most, at_most_share};
-pub(super) use retry_policy::KEYS;
+pub(super) use retry_policy::{KEYS, base_alone};
 pub(super) use words::Words;
 
 pub(super) const ENVOY: System = System {

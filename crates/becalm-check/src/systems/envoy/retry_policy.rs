@@ -121,9 +121,7 @@ impl Retries<'_, '_, '_> {
         let mut draft = Draft::of(policy.deadline(timeouts::TIMEOUT), KEYS);
         let retries = whole(reading, field(retry, "num_retries"), "a number of retries");
         if let Told::Is(retries, span) = retries {
-            draft.policy.attempts = retries.saturating_add(1);
-            let how = format!("{retries} retries and the first try");
-            draft.origin("attempts", Origin::Derived(span, how));
+            draft.retries(retries, span);
         }
         times(reading, &mut draft, place, retry);
         back_off(reading, &mut draft, retry);
@@ -172,20 +170,22 @@ fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
         return;
     }
     let millisecond = Duration::from_millis(1);
-    if let Told::Is(base, span) = base {
-        let base = base.max(millisecond);
-        draft.policy.base = base;
-        draft.origin("base", Origin::Line(span));
-        draft.policy.cap = base.saturating_mul(10);
-        draft.origin(
-            "cap",
-            Origin::Derived(span, "10 times the base_interval".into()),
-        );
-    }
+    base_alone(draft, &base.map(|it| it.max(millisecond)), "base_interval");
     draft.set("cap", cap, |policy, it| policy.cap = it.max(millisecond));
 }
 
 /// Envoy waits for as long as a header of the answer says, where it is asked to.
+/// Takes a base, which is without a word of the cap a cap as well.
+pub fn base_alone(draft: &mut Draft, base: &Told<Duration>, name: &str) {
+    if let Told::Is(base, span) = *base {
+        draft.policy.base = base;
+        draft.origin("base", Origin::Line(span));
+        draft.policy.cap = base.saturating_mul(10);
+        let how = format!("10 times the {name}");
+        draft.origin("cap", Origin::Derived(span, how));
+    }
+}
+
 fn hint(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
     let Some((key, limited)) = entry(retry, "rate_limited_retry_back_off") else {
         return;

@@ -32,9 +32,7 @@ pub fn of_request(
             reading.find(span, code::TIMEOUT_IGNORED, sentence, remedy);
         }
     } else {
-        draft.set("deadline", timeout, |policy, it| {
-            policy.deadline = Some(it).filter(|it| !it.is_zero());
-        });
+        draft.deadline(timeout);
     }
     let timeout = draft.policy.deadline;
     match stream {
@@ -70,8 +68,6 @@ pub fn of_attempt(
             let why = "ignored, as it is not below the timeout".into();
             draft.origin("attempt_timeout", Origin::NotExpressible(why));
         }
-        _ => draft.set("attempt_timeout", timeout, |policy, it| {
-            policy.attempt_timeout = Some(it).filter(|it| !it.is_zero());
-        }),
+        _ => draft.attempt_timeout(timeout),
     }
 }

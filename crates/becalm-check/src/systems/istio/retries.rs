@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::envoy::Words;
+use super::super::envoy::{Words, base_alone};
 use super::super::kubernetes::is_number;
 use crate::code;
 use crate::document::{Key, Node, Value};
@@ -61,14 +61,7 @@ pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, retries
             );
         }
         Told::Is(retries, span) => {
-            let all = retries.saturating_add(1);
-            draft.policy.attempts = all;
-            let how = format!("{retries} retries and the first try");
-            draft.origin("attempts", Origin::Derived(span, how));
-            let sentence = format!(
-                "`attempts: {retries}` counts the retries: a request makes up to {all} attempts"
-            );
-            reading.find(span, code::ATTEMPTS_ARE_RETRIES, sentence, "");
+            reading.attempts_are_retries(draft, "attempts", retries, span);
         }
         Told::Unknown(span, text) => draft.origin("attempts", Origin::Unknown(span, text)),
         Told::Absent => {
@@ -133,12 +126,7 @@ const fn has_a_name(status: u16) -> bool {
 
 pub fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) {
     let base = reading.go_duration(retries.get("backoff"), "a duration such as 1s");
-    if let Told::Is(base, span) = base {
-        let base = base.max(Duration::from_millis(1));
-        draft.policy.cap = base.saturating_mul(10);
-        draft.origin("cap", Origin::Derived(span, "10 times the backoff".into()));
-        draft.set("base", Told::Is(base, span), |policy, it| policy.base = it);
-    } else {
-        draft.set("base", base, |_, _| {});
-    }
+    let base = base.map(|it| it.max(Duration::from_millis(1)));
+    base_alone(draft, &base, "backoff");
+    draft.set("base", base, |_, _| {});
 }

@@ -125,21 +125,15 @@ fn draft(reading: &mut Reading<'_>, span: Span) -> Draft {
             reading.find(span, code::NOT_UNDERSTOOD, sentence, remedy);
         }
         Told::Is(retries, span) => {
-            draft.policy.attempts = u32::from(retries) + 1;
-            let how = format!("{retries} retries and the first try");
-            draft.origin("attempts", Origin::Derived(span, how));
+            draft.retries(retries.into(), span);
         }
         told => draft.set("attempts", told, |_, _| {}),
     }
     let form = "a duration such as 500ms or 3s, without a fraction";
     let one = reading.told(annotation(TIMEOUT), form, duration);
-    draft.set("attempt_timeout", one, |policy, it| {
-        policy.attempt_timeout = Some(it).filter(|it| !it.is_zero());
-    });
+    draft.attempt_timeout(one);
     let whole = reading.told(annotation(WHOLE), form, duration);
-    draft.set("deadline", whole, |policy, it| {
-        policy.deadline = Some(it).filter(|it| !it.is_zero());
-    });
+    draft.deadline(whole);
     for name in OTHERS {
         let other = annotation(name);
         if reading.told(other, form, duration).known().is_some() {

@@ -98,9 +98,7 @@ fn of_route(reading: &mut Reading<'_>, name: Option<&str>, route: &Node, allowed
         draft.policy.budget = Budget::Window(window);
     }
     let timeout = reading.go_duration(route.get("timeout"), "a duration such as 15s");
-    draft.set("deadline", timeout, |policy, it| {
-        policy.deadline = Some(it).filter(|it| !it.is_zero());
-    });
+    draft.deadline(timeout);
     retry_on(reading, &mut draft, route);
     if allowed.is_default {
         default_budget(reading, key, &window);

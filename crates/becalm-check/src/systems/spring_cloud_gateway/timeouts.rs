@@ -58,9 +58,7 @@ pub fn attempt_timeout(reading: &mut Reading<'_>, draft: &mut Draft, server: &No
             reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
         }
     }
-    draft.set("attempt_timeout", timeout, |policy, it| {
-        policy.attempt_timeout = Some(it).filter(|it| !it.is_zero());
-    });
+    draft.attempt_timeout(timeout);
     let connect = own("connect-timeout").map(|(key, node)| (key, node));
     let connect = connect.or_else(|| entry(get(server, "httpclient")?, "connect-timeout"));
     if let Some((key, node)) = connect {

@@ -11,7 +11,7 @@ use super::{KEYS, bare, retries};
 use crate::code;
 use crate::document::{Node, Span};
 use crate::list::list;
-use crate::mapping::{Draft, Origin};
+use crate::mapping::Draft;
 use crate::reading::Reading;
 use crate::template;
 
@@ -30,9 +30,7 @@ pub fn draft(reading: &mut Reading<'_>, filter: &Filter, server: &Node, route: &
     let filter = filter.named(reading, SHORT, KNOWN);
     let mut draft = Draft::of(bare(4), KEYS);
     if let Some((retries, span)) = retries(reading, &mut draft, &filter, 1) {
-        draft.policy.attempts = retries.saturating_add(1);
-        let how = format!("{retries} retries and the first try");
-        draft.origin("attempts", Origin::Derived(span, how));
+        draft.retries(retries, span);
     }
     waits(reading, &mut draft, &filter);
     attempt_timeout(reading, &mut draft, server, route);

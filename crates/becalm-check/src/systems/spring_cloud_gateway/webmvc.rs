@@ -39,19 +39,13 @@ pub fn draft(reading: &mut Reading<'_>, filter: &Filter, server: &Node) -> Draft
         draft.lose("spring-retry", why, None);
     }
     if let Some((retries, span)) = retries(reading, &mut draft, &filter, 0) {
-        let (attempts, how) = if is_framework {
-            (
-                retries.saturating_add(1),
-                format!("{retries} retries and the first try"),
-            )
+        if is_framework {
+            draft.retries(retries, span);
         } else {
-            (
-                retries.max(1),
-                "Spring Retry counts the first try".to_owned(),
-            )
-        };
-        draft.policy.attempts = attempts;
-        draft.origin("attempts", Origin::Derived(span, how));
+            draft.policy.attempts = retries.max(1);
+            let how = "Spring Retry counts the first try".to_owned();
+            draft.origin("attempts", Origin::Derived(span, how));
+        }
     }
     waits(reading, &mut draft, &filter, is_framework);
     retry_on(reading, &mut draft, &filter, is_framework);
