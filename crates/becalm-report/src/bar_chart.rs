@@ -90,11 +90,7 @@ impl BarChart {
             .map(|(.., value)| terminal::width(&write(*value)));
         let values = values.max().unwrap_or(0).min(width / 3);
         let cells = width.saturating_sub(names + values + 4);
-        let mut text = String::new();
-        if !self.title.is_empty() {
-            text += terminal::fit(&self.title, width).trim_end();
-            text.push('\n');
-        }
+        let mut text = terminal::line(&self.title, width);
         for (name, colour, value) in &self.bars {
             let share = axis.position(*value).filter(|_| value.is_finite());
             let bar = terminal::sparkbar(share.unwrap_or(0.0), cells);
@@ -105,8 +101,7 @@ impl BarChart {
         }
         for rule in &self.rules {
             let line = format!("{}: {}", rule.label, write(rule.at));
-            text += terminal::fit(&line, width).trim_end();
-            text.push('\n');
+            text += &terminal::line(&line, width);
         }
         text
     }
@@ -181,7 +176,7 @@ impl Figure for BarChart {
         let (axis, rows) = (self.axis(), self.rows());
         let (left, right) = (rows.left, rows.right);
         let x = |value: f64| Some(left + axis.position(value)? * (right - left));
-        rows.draw_title(canvas);
+        canvas.title(&rows.titles);
         let bottom = rows.bottom() + self.rules.len() as f64 * 15.0;
         let named = (&*self.value_label, self.value_format);
         rows.draw_axis(canvas, &axis, bottom, named);

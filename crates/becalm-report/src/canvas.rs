@@ -88,6 +88,16 @@ impl Canvas {
         );
     }
 
+    /// The lines of a title; returns where the next one would stand.
+    pub(crate) fn title(&mut self, lines: &[String]) -> f64 {
+        let mut y = 20.0;
+        for line in lines {
+            self.text((MARGIN, y), Anchor::Start, "bc-title", line);
+            y += LINE_HEIGHT;
+        }
+        y
+    }
+
     /// Text that reads upward, centred on the point.
     pub(crate) fn upward_text(&mut self, at: (f64, f64), text: &str) {
         let (x, y) = (number(at.0), number(at.1));
@@ -110,26 +120,13 @@ impl Canvas {
     }
 
     pub(crate) fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64)) {
-        let _ = write!(
-            self.markup,
-            "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-            number(at.0),
-            number(at.1),
-            number(size.0.max(0.0)),
-            number(size.1.max(0.0))
-        );
+        self.rectangle(&format!("class=\"{class}\""), at, size);
     }
 
     /// A rectangle in a step of the ramp.
     pub(crate) fn cell(&mut self, step: usize, at: (f64, f64), size: (f64, f64)) {
-        let _ = write!(
-            self.markup,
-            "<rect style=\"fill:var(--bc-ramp-{step})\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-            number(at.0),
-            number(at.1),
-            number(size.0.max(0.0)),
-            number(size.1.max(0.0))
-        );
+        let style = format!("style=\"fill:var(--bc-ramp-{step})\"");
+        self.rectangle(&style, at, size);
     }
 
     /// A rectangle in a colour: full, or as an outline.
@@ -140,9 +137,13 @@ impl Canvas {
         } else {
             format!("fill:none;stroke:var({shade});stroke-opacity:.6")
         };
+        self.rectangle(&format!("style=\"{paint}\" rx=\"2\""), at, size);
+    }
+
+    fn rectangle(&mut self, look: &str, at: (f64, f64), size: (f64, f64)) {
         let _ = write!(
             self.markup,
-            "<rect style=\"{paint}\" rx=\"2\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
+            "<rect {look} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
             number(at.0),
             number(at.1),
             number(size.0.max(0.0)),
@@ -164,11 +165,15 @@ impl Canvas {
                 None => pen_down = false,
             }
         }
+        self.draw(class, "stroke", colour, &commands);
+    }
+
+    fn draw(&mut self, class: &str, paint: &str, colour: Colour, commands: &str) {
         if !commands.is_empty() {
             let shade = colour.property();
             let _ = write!(
                 self.markup,
-                "<path class=\"{class}\" style=\"stroke:var({shade})\" d=\"{commands}\"/>"
+                "<path class=\"{class}\" style=\"{paint}:var({shade})\" d=\"{commands}\"/>"
             );
         }
     }
@@ -192,13 +197,7 @@ impl Canvas {
                 let _ = write!(commands, "L{} {}Z", number(last.0), number(base));
             }
         }
-        if !commands.is_empty() {
-            let shade = colour.property();
-            let _ = write!(
-                self.markup,
-                "<path class=\"{class}\" style=\"fill:var({shade})\" d=\"{commands}\"/>"
-            );
-        }
+        self.draw(class, "fill", colour, &commands);
     }
 
     /// Begins a group with its origin moved.
@@ -241,6 +240,12 @@ pub(crate) fn label_columns(pixels: f64) -> usize {
 }
 
 const LABEL_COLUMN: f64 = 6.6;
+
+/// Between a picture's edge and what is drawn.
+pub(crate) const MARGIN: f64 = 12.0;
+
+/// From a line of a title or a legend to the next.
+pub(crate) const LINE_HEIGHT: f64 = 18.0;
 
 /// How far a label stays from the picture's edge: some fonts are wider than is reckoned with.
 pub(crate) const EDGE: f64 = 6.0;

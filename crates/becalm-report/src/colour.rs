@@ -57,58 +57,36 @@ impl Colour {
         TURN[index % TURN.len()]
     }
 
+    /// Its custom property, its shades on light and on dark ground, and its code of a terminal.
+    const fn shades(self) -> (&'static str, &'static str, &'static str, Option<u8>) {
+        match self {
+            Self::Ink => ("--bc-ink", "#1b1f24", "#e8eaed", None),
+            Self::Muted => ("--bc-muted", "#5b6570", "#9aa4af", Some(90)),
+            Self::Red => ("--bc-red", "#b02318", "#f26a50", Some(31)),
+            Self::Orange => ("--bc-orange", "#b86e00", "#fbba2b", Some(33)),
+            Self::Green => ("--bc-green", "#00805c", "#50d8a0", Some(32)),
+            Self::Blue => ("--bc-blue", "#1a5fd0", "#5086fc", Some(34)),
+            Self::Purple => ("--bc-purple", "#93157c", "#da4b8a", Some(35)),
+            Self::Sky => ("--bc-sky", "#1a8aa0", "#a6e6f5", Some(36)),
+        }
+    }
+
     /// The name of the custom property that holds the shade.
     pub(crate) const fn property(self) -> &'static str {
-        match self {
-            Self::Ink => "--bc-ink",
-            Self::Muted => "--bc-muted",
-            Self::Red => "--bc-red",
-            Self::Orange => "--bc-orange",
-            Self::Green => "--bc-green",
-            Self::Blue => "--bc-blue",
-            Self::Purple => "--bc-purple",
-            Self::Sky => "--bc-sky",
-        }
+        self.shades().0
     }
 
     const fn on_light(self) -> &'static str {
-        match self {
-            Self::Ink => "#1b1f24",
-            Self::Muted => "#5b6570",
-            Self::Red => "#b02318",
-            Self::Orange => "#b86e00",
-            Self::Green => "#00805c",
-            Self::Blue => "#1a5fd0",
-            Self::Purple => "#93157c",
-            Self::Sky => "#1a8aa0",
-        }
+        self.shades().1
     }
 
     const fn on_dark(self) -> &'static str {
-        match self {
-            Self::Ink => "#e8eaed",
-            Self::Muted => "#9aa4af",
-            Self::Red => "#f26a50",
-            Self::Orange => "#fbba2b",
-            Self::Green => "#50d8a0",
-            Self::Blue => "#5086fc",
-            Self::Purple => "#da4b8a",
-            Self::Sky => "#a6e6f5",
-        }
+        self.shades().2
     }
 
     /// The select-graphic-rendition code of a terminal (ECMA-48, 8.3.117).
     pub(crate) const fn terminal_code(self) -> Option<u8> {
-        match self {
-            Self::Ink => None,
-            Self::Muted => Some(90),
-            Self::Red => Some(31),
-            Self::Orange => Some(33),
-            Self::Green => Some(32),
-            Self::Blue => Some(34),
-            Self::Purple => Some(35),
-            Self::Sky => Some(36),
-        }
+        self.shades().3
     }
 }
 

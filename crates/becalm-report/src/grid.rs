@@ -1,6 +1,6 @@
 //! How do several pictures become one?
 
-use crate::canvas::{Anchor, Canvas, title_lines};
+use crate::canvas::{Anchor, Canvas, LINE_HEIGHT, title_lines};
 use crate::svg::Figure;
 
 /// Pictures side by side under one title, row by row.
@@ -49,12 +49,10 @@ impl<F: Figure> Grid<F> {
         if lines == 0 {
             0.0
         } else {
-            16.0 + TITLE_LINE * lines as f64
+            16.0 + LINE_HEIGHT * lines as f64
         }
     }
 }
-
-const TITLE_LINE: f64 = 18.0;
 
 impl<F: Figure> Figure for Grid<F> {
     fn fitted(&self, width: f64) -> Self {
@@ -85,7 +83,7 @@ impl<F: Figure> Figure for Grid<F> {
         let mut y = 22.0;
         for line in title_lines(&self.title, self.width() - 16.0) {
             canvas.text((middle, y), Anchor::Middle, "bc-title", &line);
-            y += TITLE_LINE;
+            y += LINE_HEIGHT;
         }
         for (index, figure) in self.figures.iter().enumerate() {
             let column = (index % self.columns) as f64;

@@ -239,7 +239,7 @@ impl Figure for RangeChart {
 
     fn draw(&self, canvas: &mut Canvas) {
         let (axis, rows) = (self.axis(), self.rows());
-        rows.draw_title(canvas);
+        canvas.title(&rows.titles);
         let named = (&*self.value_label, self.value_format);
         rows.draw_axis(canvas, &axis, rows.bottom(), named);
         canvas.open(

@@ -1,25 +1,17 @@
 //! What do charts of rows have in common? Where a label, a bar and a figure stand, and the axis below.
 
 use crate::axis::Axis;
-use crate::canvas::{Anchor, Canvas, EDGE, label_columns, label_width, title_lines};
+use crate::canvas::{
+    Anchor, Canvas, EDGE, LINE_HEIGHT, MARGIN, label_columns, label_width, title_lines,
+};
 use crate::terminal;
 
-/// Between the picture's edge and what is drawn.
-const MARGIN: f64 = 12.0;
-const TITLE_LINE: f64 = 18.0;
 /// Below this width a bar beside its words would be too short: it stands below them.
 const NARROW: f64 = 480.0;
 
-/// The setters of a chart of rows, which is told of by a title, the axis of its values and a width.
-macro_rules! setters_of_rows {
+/// The setters of a chart of values, whose height follows.
+macro_rules! setters_of_values {
     () => {
-        /// Names the axis of the values.
-        #[must_use]
-        pub fn value_label(mut self, label: impl Into<String>) -> Self {
-            self.value_label = label.into();
-            self
-        }
-
         /// Sets the width in pixels, at least 240. The height follows from the rows.
         #[must_use]
         pub fn with_width(mut self, width: f64) -> Self {
@@ -33,6 +25,21 @@ macro_rules! setters_of_rows {
             self.value_format = value_format;
             self
         }
+    };
+}
+pub(crate) use setters_of_values;
+
+/// The setters of a chart of rows, which is told of by a title, the axis of its values and a width.
+macro_rules! setters_of_rows {
+    () => {
+        /// Names the axis of the values.
+        #[must_use]
+        pub fn value_label(mut self, label: impl Into<String>) -> Self {
+            self.value_label = label.into();
+            self
+        }
+
+        $crate::rows::setters_of_values!();
 
         /// Sets how values are laid along their axis. Default linear.
         #[must_use]
@@ -51,7 +58,7 @@ pub(crate) fn axis_height(name: &str) -> f64 {
 
 /// The layout of a chart of rows: side by side, or on a narrow picture the words above the bar.
 pub(crate) struct Rows {
-    titles: Vec<String>,
+    pub titles: Vec<String>,
     /// Where bars begin.
     pub left: f64,
     /// Where bars end.
@@ -88,7 +95,7 @@ impl Rows {
     /// The top of the first row.
     #[expect(clippy::cast_precision_loss, reason = "a title is short")]
     pub fn top(&self) -> f64 {
-        16.0 + TITLE_LINE * self.titles.len() as f64
+        16.0 + LINE_HEIGHT * self.titles.len() as f64
     }
 
     /// The end of the last row.
@@ -99,14 +106,6 @@ impl Rows {
 
     const fn height(&self) -> f64 {
         if self.is_narrow { 42.0 } else { 26.0 }
-    }
-
-    pub fn draw_title(&self, canvas: &mut Canvas) {
-        let mut y = 20.0;
-        for line in &self.titles {
-            canvas.text((MARGIN, y), Anchor::Start, "bc-title", line);
-            y += TITLE_LINE;
-        }
     }
 
     /// Draws the axis of the values below the rows: its marks as they are written, and its name.
@@ -165,16 +164,8 @@ impl Rows {
             self.left - MARGIN
         };
         let most = label_columns(room).max(6);
-        if terminal::width(label) > most {
-            canvas.text(
-                label_at,
-                label_anchor,
-                "bc-strong",
-                &terminal::fit(label, most),
-            );
-        } else {
-            canvas.text(label_at, label_anchor, "bc-strong", label);
-        }
+        let label = terminal::cut(label, most);
+        canvas.text(label_at, label_anchor, "bc-strong", &label);
         canvas.text(caption_at, caption_anchor, "", caption);
         if self.is_narrow {
             top + 20.0

@@ -1,21 +1,18 @@
 //! How is a line chart drawn?
 
 use super::LineChart;
-use super::layout::{LINE_HEIGHT, SWATCH, cut};
-use crate::canvas::{Anchor, Canvas, EDGE, Medium, label_columns, label_width};
+use super::layout::SWATCH;
+use crate::canvas::{Anchor, Canvas, EDGE, LINE_HEIGHT, Medium, label_columns, label_width};
 use crate::format;
 use crate::plot::Plot;
 use crate::samples::Samples;
 use crate::series::{Fill, Series};
+use crate::terminal::cut;
 
 impl LineChart {
     pub(super) fn draw_on(&self, canvas: &mut Canvas) {
         let plot = self.plot();
-        let mut y = 20.0;
-        for line in self.title_lines() {
-            canvas.text((12.0, y), Anchor::Start, "bc-title", &line);
-            y += LINE_HEIGHT;
-        }
+        canvas.title(&self.title_lines());
         self.draw_legend(canvas);
         self.draw_bands(canvas, &plot);
         self.draw_axes(canvas, &plot);

@@ -2,16 +2,13 @@
 
 use super::LineChart;
 use crate::axis::Axis;
-use crate::canvas::{label_columns, label_width, title_lines};
+use crate::canvas::{LINE_HEIGHT, MARGIN, label_columns, label_width, title_lines};
 use crate::format;
 use crate::plot::Plot;
 use crate::series::Series;
-use crate::terminal;
+use crate::terminal::cut;
 
-pub(super) const LINE_HEIGHT: f64 = 18.0;
 pub(super) const SWATCH: f64 = 24.0;
-/// Between the picture's edge and what is drawn.
-const MARGIN: f64 = 12.0;
 
 /// The name of a band, with its middle and its row above the data.
 pub(super) struct BandLabel {
@@ -129,15 +126,6 @@ impl LineChart {
             placed.push((BandLabel { text, middle, row }, half));
         }
         placed.into_iter().map(|(label, _)| label).collect()
-    }
-}
-
-/// The text in at most so many columns.
-pub(super) fn cut(text: &str, most: usize) -> String {
-    if terminal::width(text) > most {
-        terminal::fit(text, most)
-    } else {
-        text.into()
     }
 }
 

@@ -45,11 +45,7 @@ impl LineChart {
                 }
             }
         }
-        let mut text = String::new();
-        if !self.title.is_empty() {
-            text += terminal::fit(&self.title, width).trim_end();
-            text.push('\n');
-        }
+        let mut text = terminal::line(&self.title, width);
         let row_of = |tick: &f64| {
             plot.y
                 .position(*tick)

@@ -1,12 +1,9 @@
 //! How is a map drawn?
 
 use super::MapChart;
-use crate::canvas::{Anchor, Canvas, label_columns, label_width, title_lines};
+use crate::canvas::{Anchor, Canvas, LINE_HEIGHT, MARGIN, label_columns, label_width, title_lines};
 use crate::{format, ramp, terminal};
 
-/// Between the picture's edge and what is drawn.
-const MARGIN: f64 = 12.0;
-const LINE_HEIGHT: f64 = 18.0;
 /// The width of a shade in the legend.
 const SHADE: f64 = 14.0;
 
@@ -70,11 +67,7 @@ impl MapChart {
     }
 
     pub(super) fn draw_on(&self, canvas: &mut Canvas) {
-        let mut y = 20.0;
-        for line in self.titles() {
-            canvas.text((MARGIN, y), Anchor::Start, "bc-title", &line);
-            y += LINE_HEIGHT;
-        }
+        let y = canvas.title(&self.titles());
         self.draw_legend(canvas, y + 2.0);
         let layout = self.layout();
         self.draw_labels(canvas, &layout);
@@ -159,11 +152,7 @@ impl MapChart {
         }
         if !self.y_label.is_empty() {
             let most = label_columns(bottom - layout.top + 20.0);
-            let text = if terminal::width(&self.y_label) > most {
-                terminal::fit(&self.y_label, most)
-            } else {
-                self.y_label.clone()
-            };
+            let text = terminal::cut(&self.y_label, most);
             canvas.upward_text((14.0, f64::midpoint(layout.top, bottom)), &text);
         }
     }

@@ -7,6 +7,7 @@ use crate::axis::Axis;
 use crate::canvas::Canvas;
 use crate::csv;
 use crate::format;
+use crate::rows::setters_of_values;
 use crate::svg::Figure;
 
 /// A map: one cell for each pair of an x and a y, its shade the value.
@@ -83,25 +84,13 @@ impl MapChart {
         self
     }
 
-    /// Sets how values are written. Default [`format::plain`].
-    #[must_use]
-    pub fn value_format(mut self, value_format: fn(f64) -> String) -> Self {
-        self.value_format = value_format;
-        self
-    }
+    setters_of_values!();
 
     /// Frames a cell, and says why in the legend: where the reader stands. A cell beyond the map is
     /// not framed.
     #[must_use]
     pub fn mark(mut self, column: usize, row: usize, label: impl Into<String>) -> Self {
         self.mark = Some((column, row, label.into()));
-        self
-    }
-
-    /// Sets the width in pixels, at least 240. The height follows from the rows.
-    #[must_use]
-    pub fn with_width(mut self, width: f64) -> Self {
-        self.width = width.clamp(240.0, 10_000.0);
         self
     }
 

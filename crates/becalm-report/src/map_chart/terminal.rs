@@ -22,13 +22,7 @@ impl MapChart {
         let room = width.saturating_sub(margin + 2);
         let cell = (room / self.columns.len().max(1)).clamp(1, 4);
         let shown = self.columns.len().min(room / cell);
-        let mut text = String::new();
-        for words in [&self.title, &self.y_label] {
-            if !words.is_empty() {
-                text += terminal::fit(words, width).trim_end();
-                text.push('\n');
-            }
-        }
+        let mut text = terminal::line(&self.title, width) + &terminal::line(&self.y_label, width);
         let axis = self.axis();
         for (row, label) in labels.iter().enumerate().rev() {
             let padding = margin.saturating_sub(terminal::width(label));
@@ -52,8 +46,7 @@ impl MapChart {
         } else {
             format!("{legend}  {}", self.value_label)
         };
-        text += terminal::fit(&legend, width).trim_end();
-        text + "\n"
+        text + &terminal::line(&legend, width)
     }
 
     /// The ends of the x axis and its name.

@@ -62,6 +62,23 @@ pub fn fit(text: &str, width: usize) -> String {
     fitted
 }
 
+/// The text in at most so many columns.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if width(text) > most {
+        fit(text, most)
+    } else {
+        text.into()
+    }
+}
+
+/// The text as a line of at most so many columns, ended by a line break; nothing of no text.
+pub(crate) fn line(text: &str, width: usize) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    format!("{}\n", fit(text, width).trim_end())
+}
+
 /// The text in lines of at most `width` columns, broken between words. A longer word has a line of
 /// its own.
 ///
