@@ -19,6 +19,7 @@ mod ledger;
 pub mod listen;
 mod live;
 pub mod local;
+mod messages;
 mod origin;
 mod outcome;
 mod page;

@@ -4,7 +4,7 @@
 //! however it went, standard input ends.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, stdin, stdout};
 use std::process::{Child, ChildStdin, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::itself;
+use crate::messages::{brief, heard, say};
 use crate::system;
 
 /// How long an answer may take on a busy machine.
@@ -60,14 +61,10 @@ impl<O: Serialize, T: DeserializeOwned + Send + 'static> Helper<O, T> {
             .spawn()
             .map_err(|error| refused(&error))?;
         let orders = process.stdin.take();
-        let lines = process.stdout.take().map(BufReader::new);
+        let told = process.stdout.take().map(BufReader::new);
         let (sender, answers) = channel();
         thread::spawn(move || {
-            let lines = lines.into_iter().flat_map(BufRead::lines);
-            for line in lines.map_while(Result::ok) {
-                let Ok(answer) = serde_json::from_str(&line) else {
-                    return;
-                };
+            for answer in told.into_iter().flat_map(heard) {
                 if sender.send(answer).is_err() {
                     return;
                 }
@@ -90,11 +87,8 @@ impl<O: Serialize, T: DeserializeOwned + Send + 'static> Helper<O, T> {
     ///
     /// A sentence: it is gone, or cannot do it.
     pub fn ask(&mut self, order: &O) -> Result<T, String> {
-        let mut line = serde_json::to_string(order).map_err(|error| error.to_string())?;
-        line.push('\n');
         let orders = self.orders.as_mut();
-        let written = orders.is_some_and(|it| it.write_all(line.as_bytes()).is_ok());
-        if written {
+        if orders.is_some_and(|it| say(it, order).is_ok()) {
             return self.answer();
         }
         self.orders = None;
@@ -142,13 +136,10 @@ pub fn execute<B: DeserializeOwned>(
     argument: Option<OsString>,
     act: impl FnOnce(B) -> Result<(), String>,
 ) -> ExitCode {
-    let argument = argument.and_then(|it| it.into_string().ok());
-    let brief = serde_json::from_str(&argument.unwrap_or_default());
-    let brief = brief.map_err(|error| error.to_string());
-    match brief.and_then(act) {
+    match brief(argument).and_then(act) {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
-            say(&Answer::<()>::Refused(sentence));
+            let _ = say(stdout().lock(), &Answer::<()>::Refused(sentence));
             ExitCode::FAILURE
         }
     }
@@ -163,7 +154,11 @@ pub struct Answers<T> {
 impl<T: Serialize + Send + 'static> Answers<T> {
     pub fn start() -> Self {
         let (sender, answers) = channel();
-        let writes = thread::spawn(move || answers.iter().for_each(|it| say(&it)));
+        let writes = thread::spawn(move || {
+            for answer in answers {
+                let _ = say(stdout().lock(), &answer);
+            }
+        });
         Self { sender, writes }
     }
 
@@ -185,24 +180,10 @@ impl<T: Serialize + Send + 'static> Answers<T> {
     }
 }
 
-fn say<T: Serialize>(answer: &Answer<T>) {
-    if let Ok(mut line) = serde_json::to_string(answer) {
-        line.push('\n');
-        let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(line.as_bytes());
-        let _ = stdout.flush();
-    }
-}
-
 /// The orders that come, each handed on; at the end, or at one that is none, `None`.
 pub fn orders<O: DeserializeOwned>(mut hand_on: impl FnMut(Option<O>) + Send + 'static) {
     thread::spawn(move || {
-        for line in std::io::stdin().lines().map_while(Result::ok) {
-            let Ok(order) = serde_json::from_str(&line) else {
-                break;
-            };
-            hand_on(Some(order));
-        }
+        heard(stdin().lock()).for_each(|order| hand_on(Some(order)));
         hand_on(None);
     });
 }

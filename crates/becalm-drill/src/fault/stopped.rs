@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::helper::Helper;
 use super::process::Process;
 use super::spec::Reach;
-use super::watchdog::{self, Brief, Order, Told};
+use super::watchdog::{self, Brief, Order, Standing, Told};
 
 /// A process that stands still between [`Stopped::begin`] and [`Stopped::lift`].
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Stopped {
     brief: Brief,
     watchdog: Helper<Order, Told>,
     /// Whom the watchdog has stopped.
-    standing: Vec<Process>,
+    standing: Standing,
 }
 
 impl Stopped {
@@ -35,20 +35,20 @@ impl Stopped {
         Ok(Self {
             brief,
             watchdog,
-            standing: Vec::new(),
+            standing: Standing::default(),
         })
     }
 
     pub fn begin(&mut self) -> Result<(), String> {
         let told = self.watchdog.ask(&Order::Begin);
         if let Ok(Told::Stopped(processes)) = told {
-            self.standing = processes;
+            self.standing.0 = processes;
             return Ok(());
         }
         if !self.watchdog.is_there() {
             // It has not come to tell whom it has stopped until it ended.
-            self.standing = self.brief.process.reach(self.brief.reach);
-            self.continue_all();
+            self.standing.0 = self.brief.process.reach(self.brief.reach);
+            self.standing.lift();
         }
         told.map(drop)
     }
@@ -56,17 +56,10 @@ impl Stopped {
     pub fn lift(&mut self) -> Result<(), String> {
         let lifted = self.watchdog.ask(&Order::Lift).map(drop);
         if lifted.is_err() {
-            self.continue_all();
+            self.standing.lift();
         }
-        self.standing.clear();
+        self.standing.0.clear();
         lifted
-    }
-
-    /// As the watchdog would.
-    fn continue_all(&mut self) {
-        for process in self.standing.drain(..).rev() {
-            process.cont();
-        }
     }
 }
 

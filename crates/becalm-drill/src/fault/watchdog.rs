@@ -43,11 +43,11 @@ pub enum Told {
 }
 
 /// Dropped, it continues those that it has stopped: on every way out that a process can still go.
-#[derive(Default)]
-struct Standing(Vec<Process>);
+#[derive(Debug, Default)]
+pub struct Standing(pub Vec<Process>);
 
 impl Standing {
-    fn lift(&mut self) {
+    pub fn lift(&mut self) {
         // Those that were stopped last are continued first: a parent that looks for its children finds them.
         for process in self.0.drain(..).rev() {
             process.cont();

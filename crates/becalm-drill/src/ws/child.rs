@@ -1,7 +1,7 @@
 //! How is another process of the drill started, heard and ended?
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead, BufReader, Write};
+use std::io::BufReader;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 
 use super::told::Told;
 use crate::itself;
+use crate::messages::{self, brief, heard};
 
 /// A process of the drill. Dropped, it is killed.
 #[derive(Debug)]
@@ -51,14 +52,9 @@ impl Child {
         let mut command = command.map_err(|error| refused(&error))?;
         command.arg(brief).stdout(Stdio::piped());
         let mut process = command.spawn().map_err(|error| refused(&error))?;
-        let lines = process.stdout.take().map(BufReader::new);
+        let told = process.stdout.take().map(BufReader::new);
         thread::spawn(move || {
-            let lines = lines.into_iter().flat_map(BufRead::lines);
-            for line in lines.map_while(Result::ok) {
-                let Ok(told) = serde_json::from_str(&line) else {
-                    break;
-                };
-                let told = Some(told);
+            for told in told.into_iter().flat_map(heard).map(Some) {
                 if inbox.send(Heard { from, told }).is_err() {
                     return;
                 }
@@ -77,10 +73,8 @@ impl Child {
 
     /// Says something to it, once.
     pub fn say(&mut self, what: &impl Serialize) {
-        if let (Some(mut stdin), Ok(line)) =
-            (self.process.stdin.take(), serde_json::to_string(what))
-        {
-            let _ = writeln!(stdin, "{line}");
+        if let Some(stdin) = self.process.stdin.take() {
+            let _ = messages::say(stdin, what);
         }
     }
 }
@@ -135,11 +129,7 @@ pub fn execute<B: DeserializeOwned>(
     argument: Option<OsString>,
     act: impl FnOnce(B) -> Result<ExitCode, String>,
 ) -> ExitCode {
-    let argument = argument
-        .and_then(|it| it.into_string().ok())
-        .unwrap_or_default();
-    let brief = serde_json::from_str(&argument).map_err(|error| error.to_string());
-    brief.and_then(act).unwrap_or_else(|sentence| {
+    brief(argument).and_then(act).unwrap_or_else(|sentence| {
         eprintln!("error: {sentence}");
         ExitCode::FAILURE
     })

@@ -1,6 +1,6 @@
 //! Who dials in the drill? A process with some thousand clients of becalm-ws, each with a socket of its own.
 
-use std::io::{self, BufRead};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -22,6 +22,7 @@ use super::member::Member;
 use super::schedule::Schedule;
 use super::tally::Tally;
 use super::told::{Report, Told, tell, tell_all};
+use crate::messages::heard;
 
 /// Its name as a process.
 pub const NAME: &str = "becalm-drill-ws-clients";
@@ -164,10 +165,7 @@ fn share(client: u32) -> f64 {
 async fn asked() -> Option<Duration> {
     let (line, asked) = oneshot::channel();
     std::thread::spawn(move || {
-        let mut text = String::new();
-        let read = io::stdin().lock().read_line(&mut text);
-        let since = read.ok().and_then(|_| serde_json::from_str(&text).ok());
-        let _ = line.send(since);
+        let _ = line.send(heard(io::stdin().lock()).next());
     });
     asked.await.ok().flatten()
 }

@@ -1,6 +1,6 @@
 //! What do the processes of the drill tell the one that started them? A line of JSON at a time, on their standard output.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::BUCKET;
 use super::tally::{Line, Tally};
+use crate::messages::say;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,10 +64,7 @@ impl Report {
 ///
 /// Nobody reads any more.
 pub fn tell(told: &Told) -> io::Result<()> {
-    let mut line = serde_json::to_string(told)?;
-    line.push('\n');
-    let mut out = io::stdout().lock();
-    out.write_all(line.as_bytes()).and_then(|()| out.flush())
+    say(io::stdout().lock(), told)
 }
 
 /// Tells every bucket when it is over, until nobody reads any more: then the process is to end.

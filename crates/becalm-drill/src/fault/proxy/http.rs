@@ -4,15 +4,16 @@
 //! stood between.
 
 use std::net::IpAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 
 use http::header::{CONNECTION, HeaderValue, UPGRADE};
 use http::request::Parts;
 use http::{Request, Response, Version};
-use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Empty};
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -140,7 +141,7 @@ impl Conversation {
                 if head.version != Version::HTTP_2 {
                     body.keep().await.map_err(|_| Cut)?;
                 }
-                let mut answer = Response::new(Passed::Nothing);
+                let mut answer = Response::new(nothing());
                 *answer.status_mut() = status.try_into().unwrap_or_default();
                 return Ok(answer);
             }
@@ -187,14 +188,13 @@ impl Conversation {
         };
         seen.forwarded();
         let request = Request::from_parts(head, body);
-        let answer = match &mut sender.speaks {
-            Sender::One(one) => one.send(request).await,
-            Sender::Two(two) => {
-                let mut two = two.clone();
-                // Others are sent on the same connection meanwhile.
-                drop(service);
-                two.send_request(request).await
-            }
+        let answer = if let Sender::Two(two) = &mut sender.speaks {
+            let mut two = two.clone();
+            // Others are sent on the same connection meanwhile.
+            drop(service);
+            two.send_request(request).await
+        } else {
+            sender.speaks.send(request).await
         };
         let Ok(answer) = answer else {
             seen.unreachable();
@@ -233,16 +233,12 @@ impl Conversation {
                 return;
             };
             let request = Request::from_parts(head, body);
-            let answer = match &mut service.speaks {
-                Sender::One(one) => one.send(request).await,
-                Sender::Two(two) => two.send_request(request).await,
-            };
-            let Ok(answer) = answer else {
+            let Ok(answer) = service.speaks.send(request).await else {
                 return;
             };
             // Nobody is there any more: the service may say all the same what it has to say.
             if let Err(answer) = to_client.send(passed(answer, Some(service))) {
-                let _ = http_body_util::BodyExt::collect(answer.into_body()).await;
+                let _ = answer.into_body().collect().await;
             }
         });
         if let Ok(answer) = answer.await {
@@ -263,16 +259,19 @@ struct Service {
 }
 
 enum Sender {
-    One(One),
+    One(http1::SendRequest<Kept>),
     Two(http2::SendRequest<Kept>),
 }
 
-struct One(http1::SendRequest<Kept>);
-
-impl One {
+impl Sender {
     async fn send(&mut self, request: Request<Kept>) -> hyper::Result<Response<Incoming>> {
-        self.0.ready().await?;
-        self.0.send_request(request).await
+        match self {
+            Self::One(one) => {
+                one.ready().await?;
+                one.send_request(request).await
+            }
+            Self::Two(two) => two.send_request(request).await,
+        }
     }
 }
 
@@ -280,18 +279,13 @@ impl Service {
     /// `closed` hears when the service closes it.
     async fn open(proxy: &Proxy, version: Version, closed: &Arc<Notify>) -> Option<Self> {
         let io = TokioIo::new(proxy.connect().await.ok()?);
-        let closed = Arc::clone(closed);
         let (speaks, driver) = if version == Version::HTTP_2 {
             let (sender, connection) = http2::Builder::new(TokioExecutor::new())
                 .max_header_list_size(HEAD)
                 .handshake(io)
                 .await
                 .ok()?;
-            let driver = tokio::spawn(async move {
-                let _ = connection.await;
-                closed.notify_one();
-            });
-            (Sender::Two(sender), driver)
+            (Sender::Two(sender), drive(connection, closed))
         } else {
             let (sender, connection) = http1::Builder::new()
                 .preserve_header_case(true)
@@ -299,15 +293,23 @@ impl Service {
                 .handshake(io)
                 .await
                 .ok()?;
-            let driver = tokio::spawn(async move {
-                let _ = connection.await;
-                closed.notify_one();
-            });
-            (Sender::One(One(sender)), driver)
+            (Sender::One(sender), drive(connection, closed))
         };
-        let driver = driver.abort_handle();
         Some(Self { speaks, driver })
     }
+}
+
+/// Reads and writes what goes over a connection, until it is closed.
+fn drive(
+    connection: impl Future<Output: Send> + Send + 'static,
+    closed: &Arc<Notify>,
+) -> AbortHandle {
+    let closed = Arc::clone(closed);
+    let driver = tokio::spawn(async move {
+        let _ = connection.await;
+        closed.notify_one();
+    });
+    driver.abort_handle()
 }
 
 impl Drop for Service {
@@ -317,51 +319,26 @@ impl Drop for Service {
 }
 
 /// The body of an answer.
-enum Passed {
-    /// What the service says, as it comes, and what it comes over if that is not the conversation's.
-    Service(
-        Incoming,
-        #[expect(dead_code, reason = "kept open")] Option<Service>,
-    ),
-    Nothing,
+type Passed = UnsyncBoxBody<Bytes, hyper::Error>;
+
+fn nothing() -> Passed {
+    Empty::new().map_err(|never| match never {}).boxed_unsync()
 }
 
+/// What the service says, as it comes, and what it comes `over` if that is not the conversation's.
 fn passed(answer: Response<Incoming>, over: Option<Service>) -> Response<Passed> {
     let is_old = answer.version() == Version::HTTP_10;
-    let mut answer = answer.map(|body| Passed::Service(body, over));
+    let mut answer = answer.map(|body| {
+        let kept_open = move |error| {
+            let _ = &over;
+            error
+        };
+        body.map_err(kept_open).boxed_unsync()
+    });
     // RFC 9112 section 9.3: what HTTP/1.0 leaves unsaid means close, and means the contrary in the client's HTTP/1.1.
     if is_old && !answer.headers().contains_key(CONNECTION) {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
     }
     answer
-}
-
-impl Body for Passed {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        match &mut *self {
-            Self::Service(body, _) => Pin::new(body).poll_frame(context),
-            Self::Nothing => Poll::Ready(None),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Service(body, _) => body.is_end_stream(),
-            Self::Nothing => true,
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Service(body, _) => body.size_hint(),
-            Self::Nothing => SizeHint::with_exact(0),
-        }
-    }
 }

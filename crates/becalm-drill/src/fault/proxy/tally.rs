@@ -1,7 +1,6 @@
 //! What came of each request, and of each call that requests were attempts of?
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -28,26 +27,12 @@ const FORGOTTEN: Duration = Duration::from_secs(60);
 /// Counts from its creation on.
 pub struct Tally {
     began: Instant,
-    counts: [AtomicU64; NAMES],
+    counts: Mutex<Counts>,
     calls: Mutex<Calls>,
 }
 
-/// What is counted, by its place in [`Tally::counts`].
-#[derive(Clone, Copy)]
-enum Name {
-    Connections,
-    Requests,
-    Forwarded,
-    Answered,
-    Held,
-    Broken,
-    Left,
-    Unreachable,
-    Pouring,
-    Open,
-}
-
-const NAMES: usize = Name::Open as usize + 1;
+/// One of the counts.
+type Name = fn(&mut Counts) -> &mut u64;
 
 #[derive(Default)]
 struct Calls {
@@ -73,7 +58,7 @@ impl Default for Tally {
     fn default() -> Self {
         Self {
             began: Instant::now(),
-            counts: [const { AtomicU64::new(0) }; NAMES],
+            counts: Mutex::default(),
             calls: Mutex::default(),
         }
     }
@@ -82,13 +67,13 @@ impl Default for Tally {
 impl Tally {
     /// A connection of a client, as long as it is there.
     pub fn connection(&self) -> Now<'_> {
-        self.add(Name::Connections);
-        self.now(Name::Open)
+        self.add(|it| &mut it.connections);
+        self.now(|it| &mut it.open)
     }
 
     /// A request that is kept and sent later, until it is answered.
     pub fn pouring(&self) -> Now<'_> {
-        self.now(Name::Pouring)
+        self.now(|it| &mut it.pouring)
     }
 
     fn now(&self, name: Name) -> Now<'_> {
@@ -98,7 +83,7 @@ impl Tally {
 
     /// A request that has come, until its answer begins or its client leaves. What is no request that can be read has no call.
     pub fn request(&self, call: Option<Call>) -> Request<'_> {
-        self.add(Name::Requests);
+        self.add(|it| &mut it.requests);
         if let Some(call) = call {
             let bucket = self.bucket();
             self.calls().begins(call, bucket);
@@ -112,28 +97,16 @@ impl Tally {
 
     /// Connections that are open now.
     pub fn open(&self) -> u64 {
-        self.count(Name::Open)
+        self.counts().open
     }
 
     /// What has been seen since this was asked last.
     pub fn news(&self) -> News {
-        let count = |name| self.count(name);
         let mut calls = self.calls();
         let until = calls.buckets.len();
         let from = std::mem::replace(&mut calls.told, until);
         let seen = Seen {
-            counts: Counts {
-                connections: count(Name::Connections),
-                requests: count(Name::Requests),
-                forwarded: count(Name::Forwarded),
-                answered: count(Name::Answered),
-                held: count(Name::Held),
-                broken: count(Name::Broken),
-                left: count(Name::Left),
-                unreachable: count(Name::Unreachable),
-                pouring: count(Name::Pouring),
-                open: count(Name::Open),
-            },
+            counts: *self.counts(),
             since: self.began.elapsed(),
             buckets: calls.buckets[from..].to_vec(),
             calls_by_attempts: calls.by_attempts.clone(),
@@ -143,11 +116,11 @@ impl Tally {
     }
 
     fn add(&self, name: Name) {
-        self.counts[name as usize].fetch_add(1, Ordering::Relaxed);
+        *name(&mut self.counts()) += 1;
     }
 
-    fn count(&self, name: Name) -> u64 {
-        self.counts[name as usize].load(Ordering::Relaxed)
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn bucket(&self) -> usize {
@@ -233,7 +206,7 @@ pub struct Now<'a> {
 
 impl Drop for Now<'_> {
     fn drop(&mut self) {
-        self.tally.counts[self.name as usize].fetch_sub(1, Ordering::Relaxed);
+        *(self.name)(&mut self.tally.counts()) -= 1;
     }
 }
 
@@ -246,11 +219,11 @@ pub struct Request<'a> {
 
 impl Request<'_> {
     pub fn held(&self) {
-        self.tally.add(Name::Held);
+        self.tally.add(|it| &mut it.held);
     }
 
     pub fn forwarded(&self) {
-        self.tally.add(Name::Forwarded);
+        self.tally.add(|it| &mut it.forwarded);
     }
 
     /// The service has got it, and nobody can say more of it.
@@ -262,17 +235,17 @@ impl Request<'_> {
     /// The service has answered, and the client is given the answer.
     pub fn answered(mut self, status: StatusCode) {
         let is_good = !status.is_server_error() && status != StatusCode::TOO_MANY_REQUESTS;
-        self.over(Name::Answered, is_good);
+        self.over(|it| &mut it.answered, is_good);
     }
 
     /// The fault has answered, reset or lost it.
     pub fn broken(&mut self) {
-        self.over(Name::Broken, false);
+        self.over(|it| &mut it.broken, false);
     }
 
     /// No service was there for it, or broke it off.
     pub fn unreachable(mut self) {
-        self.over(Name::Unreachable, false);
+        self.over(|it| &mut it.unreachable, false);
     }
 
     fn over(&mut self, name: Name, is_good: bool) {
@@ -288,7 +261,7 @@ impl Request<'_> {
 
 impl Drop for Request<'_> {
     fn drop(&mut self) {
-        self.over(Name::Left, false);
+        self.over(|it| &mut it.left, false);
     }
 }
 
