@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::judgement::{Contender, Judgement};
+use crate::Outcome;
+use crate::judgement::Contender;
 use crate::picture::per_bucket;
 use crate::setup::{Setup, SetupRecord};
 use crate::units::milliseconds;
@@ -51,25 +52,19 @@ struct Record {
     per_bucket: BTreeMap<&'static str, Vec<u32>>,
 }
 
-/// The document as text, ended by a line break.
-pub fn document(
-    setup: &Setup,
-    command: &str,
-    contenders: &[Contender],
-    judgement: &Judgement,
-) -> Result<String, String> {
-    let document = Document {
-        schema: SCHEMA,
-        becalm: env!("CARGO_PKG_VERSION"),
-        command,
-        setup: setup.into(),
-        as_expected: judgement.as_expected,
-        conclusion: &judgement.conclusion,
-        variants: contenders.iter().map(|it| record(it, setup)).collect(),
-    };
-    match serde_json::to_string(&document) {
-        Ok(text) => Ok(text + "\n"),
-        Err(error) => Err(format!("the figures cannot be written as JSON: {error}")),
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let contenders = self.contenders.iter();
+        let document = Document {
+            schema: SCHEMA,
+            becalm: env!("CARGO_PKG_VERSION"),
+            command: &self.command,
+            setup: (&self.setup).into(),
+            as_expected: self.judgement.as_expected,
+            conclusion: &self.judgement.conclusion,
+            variants: contenders.map(|it| record(it, &self.setup)).collect(),
+        };
+        document.serialize(serializer)
     }
 }
 
@@ -120,8 +115,13 @@ mod tests {
     #[test]
     fn names_and_units_are_stable() {
         let (contenders, judgement) = judged();
-        let text = document(&usual(), "redis-cuts", &contenders, &judgement).unwrap();
-        let document: Value = serde_json::from_str(&text).unwrap();
+        let outcome = Outcome {
+            setup: usual(),
+            contenders,
+            judgement,
+            command: "redis-cuts".into(),
+        };
+        let document: Value = serde_json::to_value(&outcome).unwrap();
         assert_eq!(document["schema"], 1);
         let variant = &document["variants"][2];
         assert_eq!(

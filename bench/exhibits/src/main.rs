@@ -103,10 +103,6 @@ impl Drill for Plan {
     type Held = Vec<Contender>;
     type Outcome = Outcome;
 
-    fn notes(&self) -> &[String] {
-        &[]
-    }
-
     fn hold(&self, show: &Show<'_>, signal: &AtomicUsize) -> Result<Vec<Contender>, Broken> {
         let mut contenders = Vec::new();
         for variant in variant::ALL {
@@ -143,15 +139,6 @@ impl Report for Outcome {
 
     fn page(&self) -> Page {
         page::page(
-            &self.setup,
-            &self.command,
-            &self.contenders,
-            &self.judgement,
-        )
-    }
-
-    fn document(&self) -> Result<String, String> {
-        document::document(
             &self.setup,
             &self.command,
             &self.contenders,

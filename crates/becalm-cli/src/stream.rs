@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use becalm_drill::Console;
-use becalm_report::terminal::{Painter, wrap};
+use becalm_report::terminal::Painter;
 
 /// The stream that people read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,15 +54,6 @@ impl Stream {
         }
     }
 
-    /// The text in lines that fit a terminal; as it is, elsewhere.
-    pub fn wrapped(self, text: &str) -> String {
-        if self.is_screen() {
-            wrap(text, self.columns()).join("\n")
-        } else {
-            text.into()
-        }
-    }
-
     /// Colours where they are seen and wanted (`NO_COLOR`, <https://no-color.org>).
     pub fn painter(self) -> Painter {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -102,9 +93,5 @@ impl Console for Stream {
 
     fn painter(&self) -> Painter {
         Self::painter(*self)
-    }
-
-    fn wrapped(&self, text: &str) -> String {
-        Self::wrapped(*self, text)
     }
 }

@@ -4,69 +4,22 @@
 //! arrays `per_bucket` hold one number for every `bucket_ms` from the start of the drill, the two
 //! seconds included in which the last calls may end. A figure that does not exist is `null`.
 
-use std::collections::BTreeMap;
 use std::iter;
 
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
-use super::drill::Report;
+use super::drill::Report as _;
 use super::judgement::Contender;
 use super::ledger::Count;
-use super::origin::{Origin, milliseconds, text};
+use super::origin::{begun, milliseconds};
 use super::outcome::Outcome;
-use super::record::{CLIENTS, PerBucket, PhaseRecord, PolicyRecord, SERVICE, Totals, phases};
-use super::setup::SetupRecord;
+use super::record::{CLIENTS, PerBucket, PolicyRecord, SERVICE, phases, totals};
 use super::statistics::Overall;
-use super::tail::{Tail, TailRecord};
-use super::twin::{Twin, TwinRecord};
+use super::tail::TailRecord;
+use super::twin::Twin;
 
 const SCHEMA: u32 = 1;
-
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    origin: Origin<'a>,
-    setup: SetupRecord,
-    /// By how much the load generator was late at worst.
-    lateness_ms: f64,
-    /// Every policy did what it is in the drill to show.
-    as_expected: bool,
-    conclusion: &'a str,
-    variants: Vec<VariantRecord<'a>>,
-    tail: Option<TailRecord<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct VariantRecord<'a> {
-    name: &'a str,
-    title: &'a str,
-    policy: PolicyRecord,
-    /// `metastable`, `overloaded` or `back`.
-    verdict: &'static str,
-    #[serde(flatten)]
-    clients: Totals<'a>,
-    /// Calls that gave up, by stop reason.
-    gave_up: &'a BTreeMap<&'static str, u64>,
-    #[serde(flatten)]
-    service: Totals<'a>,
-    /// Attempts that got no connection from this system.
-    unconnected: u64,
-    /// The most attempts in flight at once.
-    most_in_flight: u32,
-    peak_arrivals_per_bucket: u32,
-    /// From the end of the fault until calls that begin are answered as before it.
-    recovered_after_ms: Option<f64>,
-    /// Requests at the end, over what the service can serve.
-    pressure_after: f64,
-    /// Attempts per call in the last second of the fault.
-    quiet: Option<f64>,
-    #[serde(flatten)]
-    overall: Overall,
-    /// What the simulator makes of these calls.
-    simulated: Option<TwinRecord<'a>>,
-    phases: Vec<PhaseRecord<'a>>,
-    per_bucket: PerBucket<'a>,
-}
 
 /// What is counted of the services of the drill.
 const BUCKETS: &[(&str, Count)] = &[
@@ -80,66 +33,71 @@ const BUCKETS: &[(&str, Count)] = &[
     ("served_nobody", Count::ServedNobody),
 ];
 
-/// The document as text.
-pub fn document(outcome: &Outcome) -> Result<String, String> {
-    let contenders = outcome.contenders.iter();
-    let twins = outcome.twins.iter().map(Some).chain(iter::repeat(None));
-    let document = Document {
-        origin: Origin::new(SCHEMA, &outcome.command, outcome.seed),
-        setup: (&outcome.setup).into(),
-        lateness_ms: milliseconds(outcome.lateness),
-        as_expected: outcome.is_as_expected(),
-        conclusion: &outcome.judgement.conclusion,
-        variants: contenders
-            .zip(twins)
-            .map(|(contender, twin)| record(contender, twin))
-            .collect(),
-        tail: Tail::of(&outcome.setup).and_then(|tail| {
-            let held = outcome.tail.as_ref()?;
-            Some(TailRecord::new(&tail, held))
-        }),
-    };
-    text(&document)
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let twins = self.twins.iter().map(Some).chain(iter::repeat(None));
+        let variants = self.contenders.iter().zip(twins);
+        let variants: Vec<_> = variants.map(|(it, twin)| Variant(it, twin)).collect();
+        let tail = self.tail.as_ref();
+        let mut document = begun(serializer, SCHEMA, &self.command)?;
+        document.serialize_entry("seed", &self.seed)?;
+        document.serialize_entry("setup", &self.setup)?;
+        // By how much the load generator was late at worst.
+        document.serialize_entry("lateness_ms", &milliseconds(self.lateness))?;
+        document.serialize_entry("as_expected", &self.is_as_expected())?;
+        document.serialize_entry("conclusion", &self.judgement.conclusion)?;
+        document.serialize_entry("variants", &variants)?;
+        document.serialize_entry("tail", &tail.map(|it| TailRecord(&self.setup, it)))?;
+        document.end()
+    }
 }
 
-fn record<'a>(contender: &'a Contender, twin: Option<&'a Twin>) -> VariantRecord<'a> {
-    let Contender {
-        variant,
-        recording,
-        measured,
-        judged,
-        ..
-    } = contender;
-    VariantRecord {
-        name: &variant.name,
-        title: &variant.title,
-        policy: (&variant.policy).into(),
-        verdict: judged.name(),
-        clients: Totals(recording, CLIENTS),
-        gave_up: &recording.stops,
-        service: Totals(recording, SERVICE),
-        unconnected: recording.total(Count::Unconnected),
-        most_in_flight: measured.most_in_flight,
-        peak_arrivals_per_bucket: measured.peak_arrivals,
-        recovered_after_ms: judged.back_after().map(milliseconds),
-        pressure_after: judged.outcome.pressure,
-        quiet: measured.quiet,
-        overall: Overall::of(recording),
-        simulated: twin.map(TwinRecord::new),
-        phases: phases(contender),
-        per_bucket: PerBucket(recording, BUCKETS),
+/// A policy, and what the simulator makes of its calls.
+struct Variant<'a>(&'a Contender, Option<&'a Twin>);
+
+impl Serialize for Variant<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(contender, twin) = self;
+        let (variant, recording) = (&contender.variant, &contender.recording);
+        let (measured, judged) = (&contender.measured, &contender.judged);
+        let overall = Overall::of(recording);
+        let mut figures = serializer.serialize_map(None)?;
+        figures.serialize_entry("name", &variant.name)?;
+        figures.serialize_entry("title", &variant.title)?;
+        figures.serialize_entry("policy", &PolicyRecord(&variant.policy))?;
+        figures.serialize_entry("verdict", judged.name())?;
+        totals(&mut figures, recording, CLIENTS)?;
+        figures.serialize_entry("gave_up", &recording.stops)?;
+        totals(&mut figures, recording, SERVICE)?;
+        figures.serialize_entry("unconnected", &recording.total(Count::Unconnected))?;
+        figures.serialize_entry("most_in_flight", &measured.most_in_flight)?;
+        figures.serialize_entry("peak_arrivals_per_bucket", &measured.peak_arrivals)?;
+        figures.serialize_entry("recovered_after_ms", &judged.back_after().map(milliseconds))?;
+        figures.serialize_entry("pressure_after", &judged.outcome.pressure)?;
+        figures.serialize_entry("quiet", &measured.quiet)?;
+        figures.serialize_entry("amplification", &overall.amplification)?;
+        figures.serialize_entry("retries_per_first_try", &overall.retries_per_first_try)?;
+        figures.serialize_entry("simulated", twin)?;
+        figures.serialize_entry("phases", &phases(contender))?;
+        figures.serialize_entry("per_bucket", &PerBucket(recording, BUCKETS))?;
+        figures.end()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::origin::tests::keys;
     use super::super::outcome::tests::outcome;
+    use super::super::twin;
     use super::*;
+    use becalm::rate::AdaptiveRate;
+    use becalm::{Hedge, Policy, Throttle};
     use serde_json::Value;
+    use std::time::Duration;
 
     #[test]
     fn names_and_units_are_stable() {
-        let text = document(&outcome()).unwrap();
+        let text = outcome().document().unwrap();
         let document: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(document["schema"], 1);
         assert_eq!(document["seed"], 7);
@@ -163,5 +121,20 @@ mod tests {
             1_200
         );
         assert_eq!(protected["attempts"], 2_600 + 31 + 31 + 26);
+    }
+
+    #[test]
+    fn every_key_and_its_type_is_pinned() {
+        let mut one_part = outcome();
+        one_part.tail = None;
+        let mut simulated = outcome();
+        simulated.twins = twin::tests::twins();
+        simulated.contenders[5].variant.policy = Policy::default()
+            .deadline(Duration::from_secs(9))
+            .hedge(Hedge::at_quantile(0.95))
+            .throttle(Throttle::accepts(2.0))
+            .rate(AdaptiveRate::cubic());
+        let documents = [one_part, simulated].map(|it| it.document().unwrap());
+        insta::assert_snapshot!(keys(&documents));
     }
 }

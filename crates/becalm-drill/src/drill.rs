@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::atomic::AtomicUsize;
 
 use becalm_report::Page;
+use serde::Serialize;
 
+use crate::origin::text;
 use crate::show::{Section, Show};
 
 /// A drill that is planned: what it takes was read and checked, and nothing has begun.
@@ -15,7 +17,9 @@ pub trait Drill: Sized {
     type Outcome: Report;
 
     /// What will keep it from showing what it is there for, in sentences.
-    fn notes(&self) -> &[String];
+    fn notes(&self) -> &[String] {
+        &[]
+    }
 
     /// Holds it. It ends before its time as soon as `signal` is not zero; whatever it broke is whole again then.
     ///
@@ -40,8 +44,8 @@ pub trait Drill: Sized {
     }
 }
 
-/// What a drill came to, for people and for programs.
-pub trait Report {
+/// What a drill came to, for people and, serialized, for programs.
+pub trait Report: Serialize {
     /// The figures for a terminal.
     fn sections(&self) -> Vec<Section>;
 
@@ -53,7 +57,9 @@ pub trait Report {
     /// # Errors
     ///
     /// A sentence.
-    fn document(&self) -> Result<String, String>;
+    fn document(&self) -> Result<String, String> {
+        text(self)
+    }
 
     /// Whether it showed what it is there to show.
     fn is_as_expected(&self) -> bool;

@@ -194,9 +194,7 @@ fn missing_storms(contenders: &[Contender]) -> Option<String> {
 
 /// What happened to a protected policy. `most` is what was in flight at once in a storm.
 fn recovery(contender: &Contender, setup: &Setup, most: u32) -> String {
-    let Contender {
-        variant, judged, ..
-    } = contender;
+    let (variant, judged) = (&contender.variant, &contender.judged);
     let mut sentence = format!(
         "Under {} ({}) the service ",
         variant.title, variant.description

@@ -9,6 +9,7 @@ use super::outcome::{self, Outcome, Room};
 use super::picture;
 use super::tail::{self, TailOutcome};
 use super::twin;
+use super::variant::Variant;
 use super::wire::Wire;
 use becalm_report::policy::{delays, limits, protection};
 
@@ -59,17 +60,12 @@ pub fn page(outcome: &Outcome) -> Page {
     .table(&outcome::table(&outcome.contenders, Room::Page))
     .definitions(WORDS);
     let page = with_reasons(page);
-    let page = if outcome.twins.is_empty() {
-        page
-    } else {
-        page.heading("What the simulator makes of it")
-            .paragraph(
-                "The simulator of becalm storm was given the same service, the same policies and \
-                 the moments at which the calls began.",
-            )
-            .table(&twin::table(&outcome.contenders, &outcome.twins))
-            .paragraph(twin::LEGEND)
-    };
+    let page = twin::on_page(
+        page,
+        "the same service",
+        &outcome.contenders,
+        &outcome.twins,
+    );
     let page = match &outcome.tail {
         Some(tail) => with_tail(page, tail),
         None => page,
@@ -152,9 +148,9 @@ pub const WORDS: [(&str, &str); 7] = [
     ),
 ];
 
-fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
+fn parameters(outcome: &Outcome) -> Vec<(&str, String)> {
     let setup = &outcome.setup;
-    let mut parameters: Vec<(String, String)> = [
+    let mut parameters = vec![
         (
             "service",
             format!(
@@ -185,21 +181,24 @@ fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
             ),
         ),
         ("seed", outcome.seed.to_string()),
-    ]
-    .map(|(term, meaning)| (term.into(), meaning))
-    .into();
+    ];
     for contender in &outcome.contenders {
-        let policy = &contender.variant.policy;
-        let mut texts = vec![delays(policy), limits(policy)];
-        texts.extend(Some(protection(policy)).filter(|it| !it.is_empty()));
-        texts.push(format!(
+        let sent = format!(
             "{} first tries, {} retries",
             contender.recording.total(Count::FirstTry),
             contender.recording.total(Count::Retry)
-        ));
-        parameters.push((contender.variant.title.clone(), texts.join("; ")));
+        );
+        parameters.push(of_policy(&contender.variant, sent));
     }
     parameters
+}
+
+/// What is told of a policy: its title, and its parts before `more`.
+pub fn of_policy(variant: &Variant, more: String) -> (&str, String) {
+    let policy = &variant.policy;
+    let texts = [delays(policy), limits(policy), protection(policy), more];
+    let told: Vec<_> = texts.into_iter().filter(|it| !it.is_empty()).collect();
+    (&variant.title, told.join("; "))
 }
 
 /// The calls that each policy's clients made.

@@ -1,6 +1,7 @@
 //! How do policies, counts and phases stand in the JSON document of every drill?
 
 use becalm::Policy;
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::judgement::Contender;
@@ -9,44 +10,32 @@ use super::origin::milliseconds;
 use super::statistics::PhaseFigures;
 
 /// A policy as it stands in the JSON document.
-#[derive(Debug, Serialize)]
-pub struct PolicyRecord {
-    backoff: String,
-    base_ms: f64,
-    multiplier: f64,
-    cap_ms: f64,
-    floor_ms: f64,
-    jitter: String,
-    attempts: u32,
-    attempt_timeout_ms: Option<f64>,
-    deadline_ms: Option<f64>,
-    budget: String,
-    breaker: Option<String>,
-    hedge: Option<String>,
-    bulkhead: Option<String>,
-    throttle: Option<String>,
-    rate: Option<String>,
-}
+#[derive(Debug)]
+pub struct PolicyRecord<'a>(pub &'a Policy);
 
-impl From<&Policy> for PolicyRecord {
-    fn from(policy: &Policy) -> Self {
-        Self {
-            backoff: policy.backoff.to_string(),
-            base_ms: milliseconds(policy.base),
-            multiplier: policy.multiplier,
-            cap_ms: milliseconds(policy.cap),
-            floor_ms: milliseconds(policy.floor),
-            jitter: policy.jitter.to_string(),
-            attempts: policy.attempts,
-            attempt_timeout_ms: policy.attempt_timeout.map(milliseconds),
-            deadline_ms: policy.deadline.map(milliseconds),
-            budget: policy.budget.to_string(),
-            breaker: policy.breaker.as_ref().map(ToString::to_string),
-            hedge: policy.hedge.as_ref().map(ToString::to_string),
-            bulkhead: policy.bulkhead.as_ref().map(ToString::to_string),
-            throttle: policy.throttle.as_ref().map(ToString::to_string),
-            rate: policy.rate.as_ref().map(ToString::to_string),
-        }
+impl Serialize for PolicyRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(policy) = self;
+        let mut keys = serializer.serialize_map(None)?;
+        keys.serialize_entry("backoff", &policy.backoff.to_string())?;
+        keys.serialize_entry("base_ms", &milliseconds(policy.base))?;
+        keys.serialize_entry("multiplier", &policy.multiplier)?;
+        keys.serialize_entry("cap_ms", &milliseconds(policy.cap))?;
+        keys.serialize_entry("floor_ms", &milliseconds(policy.floor))?;
+        keys.serialize_entry("jitter", &policy.jitter.to_string())?;
+        keys.serialize_entry("attempts", &policy.attempts)?;
+        keys.serialize_entry(
+            "attempt_timeout_ms",
+            &policy.attempt_timeout.map(milliseconds),
+        )?;
+        keys.serialize_entry("deadline_ms", &policy.deadline.map(milliseconds))?;
+        keys.serialize_entry("budget", &policy.budget.to_string())?;
+        keys.serialize_entry("breaker", &policy.breaker.map(|it| it.to_string()))?;
+        keys.serialize_entry("hedge", &policy.hedge.map(|it| it.to_string()))?;
+        keys.serialize_entry("bulkhead", &policy.bulkhead.map(|it| it.to_string()))?;
+        keys.serialize_entry("throttle", &policy.throttle.map(|it| it.to_string()))?;
+        keys.serialize_entry("rate", &policy.rate.map(|it| it.to_string()))?;
+        keys.end()
     }
 }
 
@@ -61,18 +50,20 @@ pub struct PhaseRecord<'a> {
     p99_ms: Option<f64>,
 }
 
-/// Counts of a recording by name, each the sum of some.
-#[derive(Debug)]
-pub struct Totals<'a>(
-    pub &'a Recording,
-    pub &'static [(&'static str, &'static [Count])],
-);
-
-impl Serialize for Totals<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let total = |counts: &[Count]| counts.iter().map(|it| self.0.total(*it)).sum::<u64>();
-        serializer.collect_map(self.1.iter().map(|(name, counts)| (name, total(counts))))
-    }
+/// Adds counts of a recording by name, each the sum of some.
+///
+/// # Errors
+///
+/// As the serializer says.
+pub fn totals<M: SerializeMap>(
+    figures: &mut M,
+    recording: &Recording,
+    names: &[(&str, &[Count])],
+) -> Result<(), M::Error> {
+    names.iter().try_for_each(|(name, counts)| {
+        let total: u64 = counts.iter().map(|it| recording.total(*it)).sum();
+        figures.serialize_entry(name, &total)
+    })
 }
 
 /// What clients did.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use becalm::Policy;
 use becalm::support::Human;
 use becalm_sim::scenario::Service;
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
 use super::ledger::BUCKET;
 use super::origin::milliseconds;
@@ -218,57 +219,31 @@ pub fn course(before: Duration, trigger: Duration, after: Duration) -> Result<Du
     Ok(before.saturating_add(trigger).saturating_add(after))
 }
 
-/// The setup as it stands in the JSON document.
-#[derive(Debug, Serialize)]
-pub struct SetupRecord {
-    clients: Wire,
-    workers: u32,
-    service_time_ms: f64,
-    queue: u32,
-    capacity_per_s: f64,
-    rate_per_s: f64,
-    client_timeout_ms: f64,
-    #[serde(flatten)]
-    course: CourseRecord,
-}
-
-/// The course as it stands in the JSON document.
-#[derive(Debug, Serialize)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "names of the document, with their unit"
-)]
-pub struct CourseRecord {
-    before_ms: f64,
-    trigger_ms: f64,
-    after_ms: f64,
-    bucket_ms: f64,
-}
-
-impl From<&Setup> for CourseRecord {
-    fn from(setup: &Setup) -> Self {
-        Self {
-            before_ms: milliseconds(setup.before),
-            trigger_ms: milliseconds(setup.trigger),
-            after_ms: milliseconds(setup.after),
-            bucket_ms: milliseconds(BUCKET),
-        }
+impl Serialize for Setup {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut setup = serializer.serialize_map(None)?;
+        setup.serialize_entry("clients", &self.wire)?;
+        setup.serialize_entry("workers", &self.workers)?;
+        setup.serialize_entry("service_time_ms", &milliseconds(self.service_time))?;
+        setup.serialize_entry("queue", &self.queue)?;
+        setup.serialize_entry("capacity_per_s", &self.capacity())?;
+        setup.serialize_entry("rate_per_s", &self.load)?;
+        setup.serialize_entry("client_timeout_ms", &milliseconds(self.client_timeout))?;
+        told_course(&mut setup, self)?;
+        setup.end()
     }
 }
 
-impl From<&Setup> for SetupRecord {
-    fn from(setup: &Setup) -> Self {
-        Self {
-            clients: setup.wire,
-            workers: setup.workers,
-            service_time_ms: milliseconds(setup.service_time),
-            queue: setup.queue,
-            capacity_per_s: setup.capacity(),
-            rate_per_s: setup.load,
-            client_timeout_ms: milliseconds(setup.client_timeout),
-            course: setup.into(),
-        }
-    }
+/// Adds when the fault came and went.
+///
+/// # Errors
+///
+/// As the serializer says.
+pub fn told_course<M: SerializeMap>(setup: &mut M, of: &Setup) -> Result<(), M::Error> {
+    setup.serialize_entry("before_ms", &milliseconds(of.before))?;
+    setup.serialize_entry("trigger_ms", &milliseconds(of.trigger))?;
+    setup.serialize_entry("after_ms", &milliseconds(of.after))?;
+    setup.serialize_entry("bucket_ms", &milliseconds(BUCKET))
 }
 
 #[cfg(test)]

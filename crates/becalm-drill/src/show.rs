@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use becalm_report::Table;
-use becalm_report::terminal::Painter;
+use becalm_report::terminal::{Painter, wrap};
 
 /// Where people read. It is handed in: the library asks no terminal for its size.
 pub trait Console: Debug {
@@ -30,9 +30,13 @@ pub trait Console: Debug {
         Painter::Plain
     }
 
-    /// The text in lines that fit.
+    /// The text in lines that fit a screen, as far as lines are read with ease; as it is, elsewhere.
     fn wrapped(&self, text: &str) -> String {
-        text.into()
+        if self.is_screen() {
+            wrap(text, self.size().0.clamp(40, 100)).join("\n")
+        } else {
+            text.into()
+        }
     }
 }
 
@@ -75,8 +79,8 @@ impl<'a> Show<'a> {
     pub(crate) fn tell(&self, sections: Vec<Section>) {
         for section in sections {
             let table = section.table.to_terminal(self.console.painter());
-            let legend = self.console.wrapped(section.legend);
-            let conclusion = self.console.wrapped(&section.conclusion);
+            let words = [section.legend, &section.conclusion];
+            let [legend, conclusion] = words.map(|it| self.console.wrapped(it));
             let text = format!("{table}\n{legend}\n\n{conclusion}\n\n");
             self.console.write(&text);
         }

@@ -82,7 +82,7 @@ impl PhaseFigures {
 }
 
 /// The figures of a whole drill, what is sent after the last arrival included.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overall {
     /// Attempts / calls; none without a call.
     pub amplification: Option<f64>,

@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use becalm_drill::Console as _;
 use becalm_report::terminal;
 
 use crate::stream::Stream;

@@ -8,7 +8,7 @@ use becalm::support::Human;
 use super::before::Before;
 use super::plan::{Plan, variant};
 use super::retried::{Moments, Tries};
-use super::watched::{self, Watched};
+use super::watched;
 use crate::drill::Broken;
 use crate::fault::{Faults, Seen};
 use crate::ledger::BUCKET;
@@ -135,11 +135,11 @@ fn watch(
                 Part::Over => Part::Over,
             };
         }
-        let watched = Watched::of(&course.seen, setup.length());
+        let recording = watched::recording(&course.seen, setup.length());
         let view = View {
             setup,
             variants: &variants,
-            recordings: std::slice::from_ref(&watched.recording),
+            recordings: std::slice::from_ref(&recording),
             elapsed: elapsed.min(setup.length()),
         };
         if part == Part::Over {

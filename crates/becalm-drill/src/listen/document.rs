@@ -1,102 +1,84 @@
 //! What does `--json` hold? A document for programs: names and units are those of every drill.
 
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
 use super::Outcome;
 use super::finding::{self, Finding};
-use super::retried::Retried;
-use crate::fault::Counts;
 use crate::ledger::Count;
-use crate::origin::{milliseconds, text};
-use crate::record::{ATTEMPTS, PerBucket, PhaseRecord, Totals, phases};
-use crate::setup::CourseRecord;
+use crate::origin::{begun, milliseconds};
+use crate::record::{ATTEMPTS, PerBucket, phases, totals};
+use crate::setup::told_course;
+use crate::statistics::Overall;
 
 const SCHEMA: u32 = 1;
 
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    schema: u32,
-    becalm: &'static str,
-    command: &'a str,
-    setup: SetupRecord<'a>,
-    finding: &'static str,
-    conclusion: &'a str,
-    lateness_ms: f64,
-    good_before: f64,
-    verdict: &'static str,
-    recovered_after_ms: Option<f64>,
-    #[serde(flatten)]
-    clients: Totals<'a>,
-    amplification: Option<f64>,
-    quiet: Option<f64>,
-    retried: Retried,
-    calls_by_attempts: &'a [u64],
-    identified: Identified,
-    phases: Vec<PhaseRecord<'a>>,
-    per_bucket: PerBucket<'a>,
-    proxy: Counts,
-}
-
-#[derive(Debug, Serialize)]
-struct SetupRecord<'a> {
-    upstream: &'a str,
-    fault: String,
-    #[serde(flatten)]
-    course: CourseRecord,
-}
-
-#[derive(Debug, Serialize)]
-struct Identified {
-    request_id: u64,
-    traceparent: u64,
-    nothing: u64,
-}
-
-/// What the client did.
 const CLIENTS: &[(&str, &[Count])] = &[
     ("calls", &[Count::Call]),
     ("attempts", &[Count::Arrived]),
     ("succeeded", &[Count::Succeeded]),
 ];
 
-/// The document as text.
-pub fn document(outcome: &Outcome) -> Result<String, String> {
-    let Outcome {
-        setup,
-        contender,
-        seen,
-        ..
-    } = outcome;
-    let recording = &contender.recording;
-    let [request_id, traceparent, nothing] = seen.identified;
-    let finding = Finding::of(outcome);
-    text(&Document {
-        schema: SCHEMA,
-        becalm: env!("CARGO_PKG_VERSION"),
-        command: &outcome.command,
-        setup: SetupRecord {
-            upstream: &outcome.upstream,
-            fault: outcome.fault.to_string(),
-            course: setup.into(),
-        },
-        finding: finding.name(),
-        conclusion: &finding::conclusion(outcome),
-        lateness_ms: milliseconds(outcome.lateness),
-        good_before: outcome.before.share(),
-        verdict: contender.judged.name(),
-        recovered_after_ms: contender.judged.back_after().map(milliseconds),
-        clients: Totals(recording, CLIENTS),
-        amplification: finding::amplification(outcome),
-        quiet: contender.measured.quiet,
-        retried: outcome.retried,
-        calls_by_attempts: &seen.calls_by_attempts,
-        identified: Identified {
-            request_id,
-            traceparent,
-            nothing,
-        },
-        phases: phases(contender),
-        per_bucket: PerBucket(recording, ATTEMPTS),
-        proxy: seen.counts,
-    })
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (contender, judged) = (&self.contender, &self.contender.judged);
+        let recording = &contender.recording;
+        let mut document = begun(serializer, SCHEMA, &self.command)?;
+        document.serialize_entry("setup", &SetupRecord(self))?;
+        document.serialize_entry("finding", &Finding::of(self))?;
+        document.serialize_entry("conclusion", &finding::conclusion(self))?;
+        // Of the fault, at worst.
+        document.serialize_entry("lateness_ms", &milliseconds(self.lateness))?;
+        // The share of calls.
+        document.serialize_entry("good_before", &self.before.share())?;
+        document.serialize_entry("verdict", judged.name())?;
+        document.serialize_entry("recovered_after_ms", &judged.back_after().map(milliseconds))?;
+        totals(&mut document, recording, CLIENTS)?;
+        document.serialize_entry("amplification", &Overall::of(recording).amplification)?;
+        document.serialize_entry("quiet", &contender.measured.quiet)?;
+        document.serialize_entry("retried", &self.retried)?;
+        document.serialize_entry("calls_by_attempts", &self.seen.calls_by_attempts)?;
+        document.serialize_entry("identified", &Identified(self.seen.identified))?;
+        document.serialize_entry("phases", &phases(contender))?;
+        document.serialize_entry("per_bucket", &PerBucket(recording, ATTEMPTS))?;
+        document.serialize_entry("proxy", &self.seen.counts)?;
+        document.end()
+    }
+}
+
+struct SetupRecord<'a>(&'a Outcome);
+
+impl Serialize for SetupRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut setup = serializer.serialize_map(None)?;
+        setup.serialize_entry("upstream", &self.0.upstream)?;
+        setup.serialize_entry("fault", &self.0.fault)?;
+        told_course(&mut setup, &self.0.setup)?;
+        setup.end()
+    }
+}
+
+/// By what requests said which call they are of.
+struct Identified([u64; 3]);
+
+impl Serialize for Identified {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names = ["request_id", "traceparent", "nothing"];
+        serializer.collect_map(names.into_iter().zip(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::tests::outcome;
+    use crate::drill::Report as _;
+    use crate::origin::tests::keys;
+
+    #[test]
+    fn every_key_and_its_type_is_pinned() {
+        let storm = outcome(4, 4, 0);
+        let bounded = outcome(1, 1, 1);
+        let documents = [storm, bounded].map(|it| it.document().unwrap());
+        insta::assert_snapshot!(keys(&documents));
+    }
 }

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use becalm::support::Human;
 use becalm_report::format::plain;
+use serde::Serialize;
 
 use super::Outcome;
 use super::retried::{Shown, Unseen};
 use crate::judged::back;
-use crate::ledger::Count;
 use crate::staging::ENOUGH;
 use crate::statistics::{Phase, count, per_second};
 
@@ -21,8 +21,9 @@ const UNIDENTIFIED: f64 = 0.05;
 /// So many times as many calls as before, and no retries: then the attempts have ids of their own, or none.
 const TOO_MANY: f64 = 1.5;
 
-/// What it all came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What it all came to; the names in the JSON document are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Finding {
     /// Calls failed before anything was broken.
     Unwell,
@@ -45,21 +46,6 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// The name in the JSON document: stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unwell => "unwell",
-            Self::Void => "void",
-            Self::Unidentified => "unidentified",
-            Self::Idle => "idle",
-            Self::Storm => "storm",
-            Self::Unseen => "unseen",
-            Self::Unbounded => "unbounded",
-            Self::Bounded => "bounded",
-            Self::Single => "single",
-        }
-    }
-
     pub fn of(outcome: &Outcome) -> Self {
         let calls = |phase: Phase| outcome.contender.measured.phases[phase as usize].calls;
         let shown = shown(outcome);
@@ -224,21 +210,14 @@ fn doubt(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// Attempts per call of the whole drill; none without a call.
-pub fn amplification(outcome: &Outcome) -> Option<f64> {
-    let recording = &outcome.contender.recording;
-    let calls = recording.total(Count::Call);
-    (calls > 0).then(|| count(recording.total(Count::Arrived)) / count(calls))
-}
-
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::time::Duration;
 
     use super::super::plan::variant;
     use super::super::retried::tests::every;
     use super::super::retried::{Moments, Retried, Tries};
-    use super::super::watched::Watched;
+    use super::super::watched;
     use super::super::{Outcome, before};
     use super::*;
     use crate::fault::{Bucket, Fault, Seen};
@@ -249,7 +228,7 @@ mod tests {
 
     /// 100 calls a second, for ten seconds, of which the second and the third are broken: so many attempts per call then, and what share
     /// succeeds afterwards.
-    fn outcome(attempts: u32, rows: usize, good_after: u32) -> Outcome {
+    pub fn outcome(attempts: u32, rows: usize, good_after: u32) -> Outcome {
         let setup = Setup {
             before: Duration::from_secs(1),
             trigger: Duration::from_secs(2),
@@ -278,7 +257,7 @@ mod tests {
             identified: [1_000, 0, 0],
             ..Seen::default()
         };
-        let recording = Watched::of(&seen, setup.length()).recording;
+        let recording = watched::recording(&seen, setup.length());
         Outcome {
             contender: Contender::new(variant(), recording, &Latencies::default(), &setup),
             setup,
@@ -358,7 +337,7 @@ mod tests {
         for bucket in &mut own_ids.seen.buckets[100..300] {
             (bucket.calls, bucket.attempts) = (4, 4);
         }
-        let recording = Watched::of(&own_ids.seen, own_ids.setup.length()).recording;
+        let recording = watched::recording(&own_ids.seen, own_ids.setup.length());
         own_ids.contender =
             Contender::new(variant(), recording, &Latencies::default(), &own_ids.setup);
         assert_eq!(Finding::of(&own_ids), Finding::Unidentified);
@@ -370,7 +349,7 @@ mod tests {
             for bucket in &mut idle.seen.buckets[silence.clone()] {
                 *bucket = Bucket::default();
             }
-            let recording = Watched::of(&idle.seen, idle.setup.length()).recording;
+            let recording = watched::recording(&idle.seen, idle.setup.length());
             idle.contender =
                 Contender::new(variant(), recording, &Latencies::default(), &idle.setup);
             idle.retried = Retried::default();
@@ -385,7 +364,7 @@ mod tests {
         for bucket in &mut breaker.seen.buckets[103..300] {
             *bucket = Bucket::default();
         }
-        let recording = Watched::of(&breaker.seen, breaker.setup.length()).recording;
+        let recording = watched::recording(&breaker.seen, breaker.setup.length());
         breaker.contender =
             Contender::new(variant(), recording, &Latencies::default(), &breaker.setup);
         let begun = Tries::default();
@@ -405,5 +384,23 @@ mod tests {
         assert_eq!(Finding::of(&breaker), Finding::Bounded);
         let told = conclusion(&breaker);
         assert!(told.contains("in its last second none"), "{told}");
+    }
+
+    #[test]
+    fn names_in_the_document_are_stable() {
+        let all = [
+            (Finding::Unwell, "unwell"),
+            (Finding::Void, "void"),
+            (Finding::Unidentified, "unidentified"),
+            (Finding::Idle, "idle"),
+            (Finding::Storm, "storm"),
+            (Finding::Unseen, "unseen"),
+            (Finding::Unbounded, "unbounded"),
+            (Finding::Bounded, "bounded"),
+            (Finding::Single, "single"),
+        ];
+        for (finding, name) in all {
+            assert_eq!(serde_json::to_value(finding).unwrap(), name);
+        }
     }
 }

@@ -27,7 +27,6 @@ pub use course::Course;
 use finding::Finding;
 pub use plan::{Options, Plan};
 use retried::Retried;
-use watched::Watched;
 
 /// From this share of the fault's time on, a fault that was begun or lifted too late was another one.
 const LATE: u32 = 10;
@@ -58,16 +57,12 @@ impl Drill for Plan {
     type Held = Course;
     type Outcome = Outcome;
 
-    fn notes(&self) -> &[String] {
-        &[]
-    }
-
     fn hold(&self, show: &Show<'_>, signal: &AtomicUsize) -> Result<Course, Broken> {
         course::hold(self, show, signal)
     }
 
     fn judge(self, course: Course) -> Outcome {
-        let recording = Watched::of(&course.seen, self.setup.length()).recording;
+        let recording = watched::recording(&course.seen, self.setup.length());
         let latencies = Latencies::default();
         Outcome {
             contender: Contender::new(plan::variant(), recording, &latencies, &self.setup),
@@ -94,10 +89,6 @@ impl Report for Outcome {
 
     fn page(&self) -> Page {
         page::page(self)
-    }
-
-    fn document(&self) -> Result<String, String> {
-        document::document(self)
     }
 
     fn is_as_expected(&self) -> bool {

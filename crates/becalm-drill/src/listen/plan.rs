@@ -100,13 +100,7 @@ pub fn variant() -> Variant {
 
 impl Options {
     fn setup(&self) -> Result<Setup, String> {
-        let Self {
-            before,
-            trigger,
-            after,
-            ..
-        } = *self;
-        let length = course(before, trigger, after)?;
+        let length = course(self.before, self.trigger, self.after)?;
         if length > LONGEST || self.wait > LONGEST {
             return Err(format!(
                 "the drill, and --wait, may last {} at most; shorten --before, --trigger or --after",
@@ -119,9 +113,9 @@ impl Options {
             queue: u32::MAX,
             load: 0.0,
             client_timeout: Duration::from_secs(1),
-            before,
-            trigger,
-            after,
+            before: self.before,
+            trigger: self.trigger,
+            after: self.after,
             fault: self.fault.to_string().into(),
             ..Setup::default()
         })

@@ -96,16 +96,11 @@ pub enum Unseen {
 
 impl From<Moments> for Retried {
     fn from(moments: Moments) -> Self {
-        let Moments {
-            begun,
-            middle,
-            lifted,
-            over,
-        } = moments;
-        let after = over.since(lifted);
+        let lifted = moments.lifted;
+        let after = moments.over.since(lifted);
         Self {
-            fault: lifted.since(begun),
-            second_half: lifted.since(middle),
+            fault: lifted.since(moments.begun),
+            second_half: lifted.since(moments.middle),
             late: after.retries.saturating_sub(after.failed),
             running: lifted.running(),
         }

@@ -18,14 +18,10 @@ use crate::show::{Section, Show};
 use crate::tail::{self, Racer, Tail, TailOutcome};
 use crate::variant::{self, Variant};
 pub use crate::wire::Wire;
-use crate::{arrivals, descriptors, document, page, picture, twin};
-
-/// What is said under the figures of the simulator.
-pub const SIMULATED: &str = "The simulator was given the service, the policies and the moments at \
-                             which the calls began.";
+use crate::{arrivals, descriptors, page, picture, twin};
 
 /// What it takes to hold the drill: plain data.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     /// The service, the load and the fault.
     pub setup: Setup,
@@ -37,18 +33,6 @@ pub struct Options {
     pub simulate: bool,
     /// The command that repeats the drill, for its reports.
     pub command: String,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            setup: Setup::default(),
-            policy: Policy::default(),
-            seed: 1,
-            simulate: false,
-            command: String::new(),
-        }
-    }
 }
 
 /// The drill, ready to be held.
@@ -171,23 +155,13 @@ impl Report for Outcome {
             legend: outcome::LEGEND,
             conclusion: self.judgement.conclusion.clone(),
         }];
-        if !self.twins.is_empty() {
-            sections.push(Section {
-                table: twin::table(&self.contenders, &self.twins),
-                legend: twin::LEGEND,
-                conclusion: SIMULATED.into(),
-            });
-        }
+        sections.extend(twin::section(&self.contenders, &self.twins));
         sections.extend(self.tail.iter().map(TailOutcome::section));
         sections
     }
 
     fn page(&self) -> Page {
         page::page(self)
-    }
-
-    fn document(&self) -> Result<String, String> {
-        document::document(self)
     }
 
     fn is_as_expected(&self) -> bool {

@@ -7,6 +7,7 @@ use becalm::Budget;
 use becalm::support::Human;
 use becalm_report::format::plain;
 use becalm_sim::study::Verdict;
+use serde::Serialize;
 
 use super::canary::Calm;
 use super::outcome::Outcome;
@@ -15,8 +16,9 @@ use crate::judged::{Void, back, tenths};
 use crate::judgement::{BACK_WITHIN, Contender, list};
 use crate::statistics::Phase;
 
-/// What it all came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What it all came to; the names in the JSON document are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Finding {
     /// It did not come back, though nobody called any more: nothing else matters then.
     Down,
@@ -35,14 +37,51 @@ pub enum Finding {
 }
 
 impl Outcome {
-    /// What was found, from the worst on.
+    /// What was found, from the worst on: what hides the rest comes first.
     pub fn finding(&self) -> Finding {
-        Finding::of(self)
+        let judged = || self.contenders.iter().map(|it| &it.judged);
+        if matches!(self.calms.last(), Some(Calm::Unwell(..))) {
+            Finding::Down
+        } else if let Some(void) = self.rounds.iter().filter_map(Round::void).min() {
+            void.into()
+        } else if judged().any(|it| it.verdict != Ok(None)) {
+            Finding::Storm
+        } else if judged().all(|it| it.back_after().is_some_and(|time| time <= BACK_WITHIN))
+            && self.contenders.iter().any(is_unbounded)
+        {
+            Finding::Harmless
+        } else {
+            Finding::Back
+        }
     }
 
     /// What it came to, in sentences.
     pub fn conclusion(&self) -> String {
-        conclusion(self)
+        let fault = format!("{} of {}", self.trouble, Human(self.setup.trigger));
+        let mut sentences = Vec::new();
+        if let Some(Calm::Unwell(time, why)) = self.calms.last() {
+            sentences.push(format!(
+                "The target is down: {} after the last call it has not recovered, though nobody calls \
+                 any more ({why}). Restart it.",
+                tenths(*time)
+            ));
+        }
+        sentences.extend(without_verdict(self));
+        let finding = self.finding();
+        if finding == Finding::Harmless {
+            sentences.push(format!(
+                "This fault is harmless to you at {} calls a second: the target was back within {} after {fault} under every \
+                 policy, even where nothing bounds the retries.",
+                plain(self.setup.load),
+                Human(BACK_WITHIN)
+            ));
+        }
+        let held = self.contenders.iter().zip(&self.rounds);
+        for (contender, round) in held.filter(|(_, round)| round.void().is_none()) {
+            sentences.push(said(contender, round, &fault));
+        }
+        sentences.extend(by_retries(self));
+        sentences.join(" ")
     }
 
     /// Whether the target came back under the last policy.
@@ -53,38 +92,6 @@ impl Outcome {
 }
 
 impl Finding {
-    /// The name in the JSON document: stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Down => "down",
-            Self::Unwell => "unwell",
-            Self::Idle => "idle",
-            Self::Void => "void",
-            Self::Storm => "storm",
-            Self::Back => "back",
-            Self::Harmless => "harmless",
-        }
-    }
-
-    /// What was found, from the worst on: what hides the rest comes first.
-    fn of(outcome: &Outcome) -> Self {
-        let rounds = || outcome.rounds.iter();
-        let judged = || outcome.contenders.iter().map(|it| &it.judged);
-        if matches!(outcome.calms.last(), Some(Calm::Unwell(..))) {
-            Self::Down
-        } else if let Some(void) = rounds().filter_map(Round::void).min() {
-            void.into()
-        } else if judged().any(|it| it.verdict != Ok(None)) {
-            Self::Storm
-        } else if judged().all(|it| it.back_after().is_some_and(|time| time <= BACK_WITHIN))
-            && outcome.contenders.iter().any(is_unbounded)
-        {
-            Self::Harmless
-        } else {
-            Self::Back
-        }
-    }
-
     /// Whether the drill says something about the policies.
     pub const fn is_verdict(self) -> bool {
         matches!(self, Self::Storm | Self::Back | Self::Harmless)
@@ -108,35 +115,6 @@ impl From<Void> for Finding {
             Void::Idle => Self::Idle,
         }
     }
-}
-
-/// What it came to, in sentences made of measured figures; what has to be known first comes first.
-fn conclusion(outcome: &Outcome) -> String {
-    let fault = format!("{} of {}", outcome.trouble, Human(outcome.setup.trigger));
-    let mut sentences = Vec::new();
-    if let Some(Calm::Unwell(time, why)) = outcome.calms.last() {
-        sentences.push(format!(
-            "The target is down: {} after the last call it has not recovered, though nobody calls \
-             any more ({why}). Restart it.",
-            tenths(*time)
-        ));
-    }
-    sentences.extend(without_verdict(outcome));
-    let finding = outcome.finding();
-    if finding == Finding::Harmless {
-        sentences.push(format!(
-            "This fault is harmless to you at {} calls a second: the target was back within {} after {fault} under every \
-             policy, even where nothing bounds the retries.",
-            plain(outcome.setup.load),
-            Human(BACK_WITHIN)
-        ));
-    }
-    let held = outcome.contenders.iter().zip(&outcome.rounds);
-    for (contender, round) in held.filter(|(_, round)| round.void().is_none()) {
-        sentences.push(said(contender, round, &fault));
-    }
-    sentences.extend(by_retries(outcome));
-    sentences.join(" ")
 }
 
 /// Why there is no verdict, by the round that has least of one.
@@ -417,5 +395,21 @@ pub mod tests {
         );
         assert!(late.conclusion().starts_with("The target is down"));
         assert!(!late.is_back() && !Finding::Down.is_verdict());
+    }
+
+    #[test]
+    fn names_in_the_document_are_stable() {
+        let all = [
+            (Finding::Down, "down"),
+            (Finding::Unwell, "unwell"),
+            (Finding::Idle, "idle"),
+            (Finding::Void, "void"),
+            (Finding::Storm, "storm"),
+            (Finding::Back, "back"),
+            (Finding::Harmless, "harmless"),
+        ];
+        for (finding, name) in all {
+            assert_eq!(serde_json::to_value(finding).unwrap(), name);
+        }
     }
 }

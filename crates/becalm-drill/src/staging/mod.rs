@@ -22,7 +22,6 @@ use std::sync::atomic::AtomicUsize;
 use becalm_report::Page;
 
 use crate::drill::{Broken, Drill, Report};
-use crate::local::SIMULATED;
 use crate::outcome::Room;
 use crate::show::{Section, Show};
 use crate::twin;
@@ -63,20 +62,12 @@ impl Report for Outcome {
             legend: LEGEND,
             conclusion: self.conclusion(),
         };
-        let simulated = (!self.twins.is_empty()).then(|| Section {
-            table: twin::table(&self.contenders, &self.twins),
-            legend: twin::LEGEND,
-            conclusion: SIMULATED.into(),
-        });
+        let simulated = twin::section(&self.contenders, &self.twins);
         [figures].into_iter().chain(simulated).collect()
     }
 
     fn page(&self) -> Page {
         page::page(self)
-    }
-
-    fn document(&self) -> Result<String, String> {
-        document::document(self)
     }
 
     fn is_as_expected(&self) -> bool {

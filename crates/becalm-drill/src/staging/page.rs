@@ -9,9 +9,8 @@ use super::outcome::Outcome;
 use super::trouble::Trouble;
 use crate::judged::tenths;
 use crate::outcome::Room;
-use crate::page::WORDS;
+use crate::page::{WORDS, of_policy};
 use crate::{picture, twin};
-use becalm_report::policy::{delays, limits, protection};
 
 /// The drill as a self-contained page.
 pub fn page(outcome: &Outcome) -> Page {
@@ -44,17 +43,8 @@ pub fn page(outcome: &Outcome) -> Page {
         .heading("Without load")
         .paragraph("After each policy the calls ended, and single requests asked when the target was well again.")
         .definitions(outcome.recoveries());
-    let page = if outcome.twins.is_empty() {
-        page
-    } else {
-        page.heading("What the simulator makes of it")
-            .paragraph(
-                "The simulator of becalm storm was given the service of the scenario, the same policies and the moments at which \
-                 the calls began.",
-            )
-            .table(&twin::table(&outcome.contenders, &outcome.twins))
-            .paragraph(twin::LEGEND)
-    };
+    let service = "the service of the scenario";
+    let page = twin::on_page(page, service, &outcome.contenders, &outcome.twins);
     page.heading("How it was set up")
         .definitions(parameters(outcome))
         .heading("Hold it again")
@@ -77,9 +67,9 @@ fn course(outcome: &Outcome) -> String {
     )
 }
 
-fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
+fn parameters(outcome: &Outcome) -> Vec<(&str, String)> {
     let setup = &outcome.setup;
-    let mut parameters: Vec<(String, String)> = [
+    let mut parameters = vec![
         ("target", format!("{} of {}", outcome.request, outcome.host)),
         (
             "load",
@@ -102,22 +92,13 @@ fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
             ),
         ),
         ("seed", outcome.seed.to_string()),
-    ]
-    .map(|(term, meaning)| (term.into(), meaning))
-    .into();
+    ];
     if let Trouble::Fault(fault) = outcome.trouble {
-        parameters.push((fault.to_string(), fault.sentence()));
+        parameters.push((&outcome.setup.fault, fault.sentence()));
     }
     for (contender, round) in outcome.contenders.iter().zip(&outcome.rounds) {
-        let policy = &contender.variant.policy;
-        let protection = Some(protection(policy)).filter(|it| !it.is_empty());
-        let mut texts = vec![delays(policy), limits(policy)];
-        texts.extend(protection);
-        texts.push(format!(
-            "watched for {} after the fault",
-            tenths(round.setup.after)
-        ));
-        parameters.push((contender.variant.title.clone(), texts.join("; ")));
+        let watched = format!("watched for {} after the fault", tenths(round.setup.after));
+        parameters.push(of_policy(&contender.variant, watched));
     }
     parameters
 }

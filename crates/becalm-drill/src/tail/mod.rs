@@ -119,7 +119,7 @@ pub fn hold(
     let arrivals = arrivals::poisson(RATE, part.length, seed);
     let played = stage.play(replay, arrivals, || FRAME)?;
     let racers = variants.into_iter().zip(&ledgers).map(|(variant, ledger)| {
-        Racer::new(variant, &ledger.recording(), &ledger.latencies(), part)
+        Racer::new(variant, ledger.recording(), &ledger.latencies(), part)
     });
     Ok((racers.collect(), played))
 }

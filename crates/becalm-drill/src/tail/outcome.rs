@@ -9,7 +9,7 @@ use super::{RATE, SLOW, Tail, Variant, WARM_UP};
 use crate::latencies::{Latencies, Sorted};
 use crate::ledger::{Count, Recording};
 use crate::show::Section;
-use crate::statistics::count;
+use crate::statistics::{Overall, count};
 
 /// What the words over the table mean.
 const LEGEND: &str = "p50 to p99: the latency that this share of the calls did not exceed, in ms, \
@@ -26,42 +26,25 @@ const LOAD: f64 = 1.12;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Racer {
     pub variant: Variant,
-    pub calls: u64,
-    pub succeeded: u64,
-    pub first_tries: u64,
-    pub retries: u64,
-    pub hedges: u64,
+    pub recording: Recording,
     /// Of the calls that count.
     pub latencies: Sorted,
 }
 
 impl Racer {
     /// Measures one policy.
-    pub fn new(
-        variant: Variant,
-        recording: &Recording,
-        latencies: &Latencies,
-        tail: &Tail,
-    ) -> Self {
+    pub fn new(variant: Variant, recording: Recording, latencies: &Latencies, tail: &Tail) -> Self {
         Self {
             variant,
-            calls: recording.total(Count::Call),
-            succeeded: recording.total(Count::Succeeded),
-            first_tries: recording.total(Count::FirstTry),
-            retries: recording.total(Count::Retry),
-            hedges: recording.total(Count::Hedge),
+            recording,
             latencies: latencies.of(WARM_UP..tail.length),
         }
     }
 
-    /// Every execution of the operation.
-    pub fn attempts(&self) -> u64 {
-        self.first_tries + self.retries + self.hedges
-    }
-
     /// Attempts / calls.
     pub fn load(&self) -> f64 {
-        count(self.attempts()) / count(self.calls.max(1))
+        let overall = Overall::of(&self.recording);
+        overall.amplification.unwrap_or_default()
     }
 
     fn p99(&self) -> Duration {
@@ -119,7 +102,7 @@ impl TailOutcome {
                 at(0.95),
                 at(0.99),
                 at(1.0),
-                plain(count(racer.hedges)).into(),
+                plain(count(racer.recording.total(Count::Hedge))).into(),
                 format!("{:.3}", racer.load()).into(),
             ])
         });
@@ -174,6 +157,7 @@ pub mod tests {
     use super::super::variants;
     use super::*;
     use becalm::Policy;
+    use std::collections::BTreeMap;
 
     /// A thousand calls of 8 ms, but for 25 of 410 ms without and of 20 ms with a hedge.
     pub fn racers() -> Vec<Racer> {
@@ -181,19 +165,20 @@ pub mod tests {
         vec![racer(alone, 410, 0), racer(hedged, 20, 50)]
     }
 
-    fn racer(variant: Variant, slow: u64, hedges: u64) -> Racer {
+    fn racer(variant: Variant, slow: u64, hedges: u32) -> Racer {
         let mut latencies = Latencies::default();
         for call in 0..1_000 {
             let took = if call % 40 == 0 { slow } else { 8 };
             latencies.add(WARM_UP, Duration::from_millis(took));
         }
+        let counts = |kind| match kind {
+            Count::Call | Count::FirstTry | Count::Succeeded => vec![1_000],
+            Count::Hedge => vec![hedges],
+            _ => vec![0],
+        };
         Racer {
             variant,
-            calls: 1_000,
-            succeeded: 1_000,
-            first_tries: 1_000,
-            retries: 0,
-            hedges,
+            recording: Recording::of(counts, BTreeMap::new(), 0),
             latencies: latencies.of(WARM_UP..WARM_UP * 2),
         }
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use becalm::Policy;
-use becalm_report::{Cell, Table};
+use becalm_report::{Cell, Page, Table};
 use becalm_sim::record::Recording as Simulated;
 use becalm_sim::scenario::{Arrivals, Scenario};
 use becalm_sim::world;
@@ -21,9 +21,8 @@ use super::judgement::Contender;
 use super::ledger::{Count, Recording};
 use super::replay::DRAIN;
 use super::setup::Setup;
+use super::show::Section;
 use super::statistics::Overall;
-
-pub use record::TwinRecord;
 
 /// One policy in the simulator.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +34,7 @@ pub struct Twin {
 }
 
 /// What the words of the table mean.
-pub const LEGEND: &str = "measured > simulated, over the whole drill; amplification: attempts / \
+const LEGEND: &str = "measured > simulated, over the whole drill; amplification: attempts / \
                           calls; retries: per first try";
 
 /// Runs the calls that began at these times through the simulator, once under each policy.
@@ -125,6 +124,29 @@ pub fn table(contenders: &[Contender], twins: &[Twin]) -> Table {
         ]
     });
     rows.fold(Table::new(header), Table::row)
+}
+
+/// The figures side by side, if there are any, as the last section of a terminal.
+pub fn section(contenders: &[Contender], twins: &[Twin]) -> Option<Section> {
+    (!twins.is_empty()).then(|| Section {
+        table: table(contenders, twins),
+        legend: LEGEND,
+        conclusion: "The simulator was given the service, the policies and the moments at which the calls began."
+            .into(),
+    })
+}
+
+/// Adds them to a page, if there are any. `service` is which one the simulator was given.
+pub fn on_page(page: Page, service: &str, contenders: &[Contender], twins: &[Twin]) -> Page {
+    if twins.is_empty() {
+        return page;
+    }
+    page.heading("What the simulator makes of it")
+        .paragraph(&format!(
+            "The simulator of becalm storm was given {service}, the same policies and the moments at which the calls began."
+        ))
+        .table(&table(contenders, twins))
+        .paragraph(LEGEND)
 }
 
 #[cfg(test)]

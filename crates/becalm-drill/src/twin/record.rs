@@ -1,54 +1,36 @@
 //! How do the simulated calls stand in the JSON document?
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
 use super::Twin;
 use crate::origin::milliseconds;
-use crate::record::{CLIENTS, SERVICE, Totals};
+use crate::record::{CLIENTS, SERVICE, totals};
 use crate::statistics::Overall;
 
-/// What the simulator makes of the same calls: names and meanings are those of the variant.
-#[derive(Debug, Serialize)]
-pub struct TwinRecord<'a> {
-    verdict: &'static str,
-    after_ms: f64,
-    #[serde(flatten)]
-    clients: Totals<'a>,
-    gave_up: &'a BTreeMap<&'static str, u64>,
-    #[serde(flatten)]
-    service: Totals<'a>,
-    recovered_after_ms: Option<f64>,
-    pressure_after: f64,
-    #[serde(flatten)]
-    overall: Overall,
-}
-
-impl<'a> TwinRecord<'a> {
-    pub fn new(twin: &'a Twin) -> Self {
-        let Twin {
-            recording,
-            judged,
-            after,
-        } = twin;
-        Self {
-            verdict: judged.name(),
-            after_ms: milliseconds(*after),
-            clients: Totals(recording, CLIENTS),
-            gave_up: &recording.stops,
-            service: Totals(recording, SERVICE),
-            recovered_after_ms: judged.back_after().map(milliseconds),
-            pressure_after: judged.outcome.pressure,
-            overall: Overall::of(recording),
-        }
+impl Serialize for Twin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (recording, judged) = (&self.recording, &self.judged);
+        let overall = Overall::of(recording);
+        let mut figures = serializer.serialize_map(None)?;
+        figures.serialize_entry("verdict", judged.name())?;
+        // For how long it was watched.
+        figures.serialize_entry("after_ms", &milliseconds(self.after))?;
+        totals(&mut figures, recording, CLIENTS)?;
+        figures.serialize_entry("gave_up", &recording.stops)?;
+        totals(&mut figures, recording, SERVICE)?;
+        figures.serialize_entry("recovered_after_ms", &judged.back_after().map(milliseconds))?;
+        figures.serialize_entry("pressure_after", &judged.outcome.pressure)?;
+        figures.serialize_entry("amplification", &overall.amplification)?;
+        figures.serialize_entry("retries_per_first_try", &overall.retries_per_first_try)?;
+        figures.end()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::twins;
-    use crate::document::document;
+    use crate::drill::Report as _;
     use crate::outcome::tests::outcome;
     use crate::page::page;
     use serde_json::Value;
@@ -57,7 +39,7 @@ mod tests {
     fn the_reports_show_the_simulator_beside_the_drill() {
         let mut outcome = outcome();
         outcome.twins = twins();
-        let document: Value = serde_json::from_str(&document(&outcome).unwrap()).unwrap();
+        let document: Value = serde_json::from_str(&outcome.document().unwrap()).unwrap();
         let [storm, protected] = [0, 5].map(|index| &document["variants"][index]["simulated"]);
         assert_eq!(storm["verdict"], "metastable");
         assert!(storm["pressure_after"].as_f64().unwrap() > 2.0);
@@ -76,7 +58,7 @@ mod tests {
     #[test]
     fn without_the_simulator_nothing_is_said_of_it() {
         let outcome = outcome();
-        let document: Value = serde_json::from_str(&document(&outcome).unwrap()).unwrap();
+        let document: Value = serde_json::from_str(&outcome.document().unwrap()).unwrap();
         assert_eq!(document["variants"][0]["simulated"], Value::Null);
         let page = page(&outcome).to_html();
         assert!(!page.contains("What the simulator") && page.contains("Nothing is simulated and"));

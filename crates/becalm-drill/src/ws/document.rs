@@ -3,27 +3,30 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
 use super::clock::bucket;
 use super::figures::Figures;
 use super::judgement::Contender;
 use super::outcome::Outcome;
-use super::setup::{Setup, SetupRecord};
+use super::setup::Setup;
 use super::tally::Count;
-use crate::origin::{Origin, milliseconds, text};
+use crate::origin::{begun, milliseconds};
 
 const SCHEMA: u32 = 1;
 
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    origin: Origin<'a>,
-    setup: SetupRecord,
-    /// Every variant did what it is in the drill to show.
-    as_expected: bool,
-    conclusion: &'a str,
-    variants: Vec<Record<'a>>,
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let variants = self.contenders.iter().map(|it| record(it, &self.setup));
+        let mut document = begun(serializer, SCHEMA, &self.command)?;
+        document.serialize_entry("seed", &self.seed)?;
+        document.serialize_entry("setup", &self.setup)?;
+        document.serialize_entry("as_expected", &self.judgement.as_expected)?;
+        document.serialize_entry("conclusion", &self.judgement.conclusion)?;
+        document.serialize_entry("variants", &variants.collect::<Vec<_>>())?;
+        document.end()
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -41,21 +44,6 @@ struct Record<'a> {
     fault_ms: Option<f64>,
     up_ms: Option<f64>,
     per_bucket: BTreeMap<&'static str, Vec<u32>>,
-}
-
-/// The document as text.
-pub fn document(outcome: &Outcome) -> Result<String, String> {
-    let Outcome {
-        setup, judgement, ..
-    } = outcome;
-    let contenders = outcome.contenders.iter();
-    text(&Document {
-        origin: Origin::new(SCHEMA, &outcome.command, outcome.seed),
-        setup: setup.into(),
-        as_expected: judgement.as_expected,
-        conclusion: &judgement.conclusion,
-        variants: contenders.map(|it| record(it, setup)).collect(),
-    })
 }
 
 fn record<'a>(contender: &'a Contender, setup: &Setup) -> Record<'a> {
@@ -100,12 +88,13 @@ fn per_bucket(contender: &Contender) -> BTreeMap<&'static str, Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::super::outcome::tests::outcome;
-    use super::*;
+    use crate::drill::Report as _;
+    use crate::origin::tests::keys;
     use serde_json::Value;
 
     #[test]
     fn names_and_units_are_stable() {
-        let text = document(&outcome()).unwrap();
+        let text = outcome().document().unwrap();
         let document: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             (&document["schema"], &document["seed"]),
@@ -127,5 +116,10 @@ mod tests {
             assert_eq!(buckets[name].as_array().unwrap().len(), 100, "{name}");
         }
         assert_eq!(buckets["open"][0], 2_000);
+    }
+
+    #[test]
+    fn every_key_and_its_type_is_pinned() {
+        insta::assert_snapshot!(keys(&[outcome().document().unwrap()]));
     }
 }

@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::recording::Held;
 use super::setup::Setup;
 use super::tally::Count;
-use super::told::Report;
 use crate::judged::tenths;
 use crate::origin::in_ms_or_null;
 
@@ -56,33 +55,19 @@ pub struct Figures {
 impl Figures {
     /// The figures of what was measured.
     pub fn of(held: &Held) -> Self {
-        let Held {
-            recording,
-            marks,
-            report,
-        } = held;
+        let (recording, marks, report) = (&held.recording, held.marks, held.report);
         let end = marks.end.unwrap_or_default();
         let fault = marks.fault.unwrap_or(end);
         let up = marks.up.unwrap_or(end);
         let since_fault = |count| recording.within(count, fault..end);
         let since_up = |count| recording.within(count, up..end);
-        let Report {
-            open,
-            full_since,
-            dials,
-            most_dials,
-            lost,
-            doubled,
-            two_live,
-            messages,
-        } = *report;
         Self {
-            back: full_since.map(|at| at.saturating_sub(up)),
-            open,
+            back: report.full_since.map(|at| at.saturating_sub(up)),
+            open: report.open,
             least: recording.least_open(fault..end),
             most_active: recording.active.iter().copied().max().unwrap_or(0),
-            dials,
-            most_dials,
+            dials: report.dials,
+            most_dials: report.most_dials,
             peak: recording.peak(Count::Dial, up..end),
             unconnected: since_fault(Count::Unconnected),
             refused: since_fault(Count::Refused),
@@ -93,10 +78,10 @@ impl Figures {
             gave_up: since_fault(Count::GaveUp),
             resumed: since_fault(Count::Resumed),
             cold: since_fault(Count::Cold),
-            messages,
-            lost,
-            doubled,
-            two_live,
+            messages: report.messages,
+            lost: report.lost,
+            doubled: report.doubled,
+            two_live: report.two_live,
         }
     }
 
@@ -150,6 +135,7 @@ pub mod tests {
     use super::super::clock::BUCKET;
     use super::super::recording::{Marks, Recording};
     use super::super::tally::{KINDS, Line};
+    use super::super::told::Report;
     use super::*;
 
     /// Ten seconds of the usual drill, in which nobody is connected from the second second on, but 400 at the end.

@@ -57,10 +57,8 @@ pub struct Options {
 /// The drill, ready to be held.
 #[derive(Debug)]
 pub struct Plan {
-    setup: Setup,
+    options: Options,
     variants: Vec<Variant>,
-    seed: u64,
-    command: String,
     notes: Vec<String>,
 }
 
@@ -70,21 +68,17 @@ impl Plan {
     /// # Errors
     ///
     /// A sentence that names the flag and the remedy.
-    pub fn new(options: Options) -> Result<Self, String> {
-        let mut setup = options.setup;
+    pub fn new(mut options: Options) -> Result<Self, String> {
+        let Options { setup, only, .. } = &mut options;
         setup.validate()?;
         // What it starts has the limit of this process.
         setup.servers = servers::needed(setup.clients, descriptors::raise_all())?;
-        let mut variants = variant::all(&setup);
-        variants.retain(|it| {
-            options.only.is_empty() || options.only.iter().any(|name| name == it.name)
-        });
+        let mut variants = variant::all(setup);
+        variants.retain(|it| only.is_empty() || only.iter().any(|name| name == it.name));
         Ok(Self {
             notes: setup.notes(),
-            setup,
+            options,
             variants,
-            seed: options.seed,
-            command: options.command,
         })
     }
 }
@@ -98,12 +92,13 @@ impl Drill for Plan {
     }
 
     fn hold(&self, show: &Show<'_>, signal: &AtomicUsize) -> Result<Vec<Contender>, Broken> {
+        let Options { setup, seed, .. } = &self.options;
         let mut display = Display::on(show);
         let (mut contenders, mut over) = (Vec::new(), Vec::new());
         for variant in &self.variants {
-            let held = course::hold(&self.setup, variant, self.seed, signal, &mut display, &over)?;
+            let held = course::hold(setup, variant, *seed, signal, &mut display, &over)?;
             let contender = Contender::new(variant.clone(), held);
-            let line = outcome::line(&contender, &self.setup);
+            let line = outcome::line(&contender, setup);
             display.next(&line);
             over.push(line);
             contenders.push(contender);
@@ -112,12 +107,13 @@ impl Drill for Plan {
     }
 
     fn judge(self, contenders: Vec<Contender>) -> Outcome {
+        let options = self.options;
         Outcome {
-            judgement: judge(&contenders, &self.setup),
-            setup: self.setup,
-            seed: self.seed,
+            judgement: judge(&contenders, &options.setup),
+            setup: options.setup,
+            seed: options.seed,
             contenders,
-            command: self.command,
+            command: options.command,
         }
     }
 }
@@ -133,10 +129,6 @@ impl Report for Outcome {
 
     fn page(&self) -> Page {
         page::page(self)
-    }
-
-    fn document(&self) -> Result<String, String> {
-        document::document(self)
     }
 
     fn is_as_expected(&self) -> bool {

@@ -9,12 +9,8 @@ use super::picture;
 
 /// The drill as a self-contained page.
 pub fn page(outcome: &Outcome) -> Page {
-    let Outcome {
-        setup,
-        contenders,
-        judgement,
-        ..
-    } = outcome;
+    let (setup, contenders) = (&outcome.setup, &outcome.contenders);
+    let judgement = &outcome.judgement;
     let colour = if judgement.as_expected {
         Colour::Green
     } else {
@@ -109,9 +105,9 @@ const WORDS: [(&str, &str); 7] = [
     ),
 ];
 
-fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
+fn parameters(outcome: &Outcome) -> Vec<(&str, String)> {
     let setup = &outcome.setup;
-    let mut parameters: Vec<(String, String)> = [
+    let mut parameters = vec![
         (
             "server",
             format!(
@@ -139,13 +135,11 @@ fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
             ),
         ),
         ("seed", outcome.seed.to_string()),
-    ]
-    .map(|(term, meaning)| (term.into(), meaning))
-    .into();
+    ];
     for contender in &outcome.contenders {
         let figures = &contender.figures;
         parameters.push((
-            contender.variant.title.into(),
+            contender.variant.title,
             format!(
                 "{}; since the fault {} dials found nobody, {} took too long, {} ended in another way; {} sessions went on, {} \
                  began anew; {} messages",

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use becalm::support::Human;
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
+use super::clock::BUCKET;
 use crate::origin::milliseconds;
 
 /// The most clients that one machine is asked for.
@@ -160,37 +162,21 @@ impl Setup {
     }
 }
 
-/// The setup as it stands in the JSON document.
-#[derive(Debug, Serialize)]
-pub struct SetupRecord {
-    clients: u32,
-    patience_ms: f64,
-    base_ms: f64,
-    cap_ms: f64,
-    every_ms: f64,
-    capacity_per_s: u32,
-    outage_ms: f64,
-    watch_ms: f64,
-    floor_ms: f64,
-    bucket_ms: f64,
-    servers: u32,
-}
-
-impl From<&Setup> for SetupRecord {
-    fn from(setup: &Setup) -> Self {
-        Self {
-            clients: setup.clients,
-            patience_ms: milliseconds(setup.patience),
-            base_ms: milliseconds(setup.base),
-            cap_ms: milliseconds(setup.cap),
-            every_ms: milliseconds(setup.every),
-            capacity_per_s: setup.capacity,
-            outage_ms: milliseconds(setup.outage),
-            watch_ms: milliseconds(setup.watch()),
-            floor_ms: milliseconds(setup.floor()),
-            bucket_ms: milliseconds(super::clock::BUCKET),
-            servers: setup.servers,
-        }
+impl Serialize for Setup {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut setup = serializer.serialize_map(None)?;
+        setup.serialize_entry("clients", &self.clients)?;
+        setup.serialize_entry("patience_ms", &milliseconds(self.patience))?;
+        setup.serialize_entry("base_ms", &milliseconds(self.base))?;
+        setup.serialize_entry("cap_ms", &milliseconds(self.cap))?;
+        setup.serialize_entry("every_ms", &milliseconds(self.every))?;
+        setup.serialize_entry("capacity_per_s", &self.capacity)?;
+        setup.serialize_entry("outage_ms", &milliseconds(self.outage))?;
+        setup.serialize_entry("watch_ms", &milliseconds(self.watch()))?;
+        setup.serialize_entry("floor_ms", &milliseconds(self.floor()))?;
+        setup.serialize_entry("bucket_ms", &milliseconds(BUCKET))?;
+        setup.serialize_entry("servers", &self.servers)?;
+        setup.end()
     }
 }
 

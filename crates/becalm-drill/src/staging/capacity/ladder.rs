@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::rung::Rung;
 
 /// More clients on each rung than on the one before, so many times.
@@ -26,33 +28,25 @@ const GOOD: f64 = 0.95;
 /// From this share of what may be asked on, it is the drill that ends the climb.
 const ALL: f64 = 0.9;
 
-/// Why the climb ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why the climb ended; the names in the JSON document are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Ended {
     /// More clients brought no more answers.
     Level,
     /// Answers failed.
     Failing,
     /// `--max-rate` allows no more.
+    #[serde(rename = "max-rate")]
     Rate,
     /// `--max-time` is over.
+    #[serde(rename = "max-time")]
     Time,
     /// There were as many clients as there may be.
     Clients,
 }
 
 impl Ended {
-    /// The name in the JSON document: stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Level => "level",
-            Self::Failing => "failing",
-            Self::Rate => "max-rate",
-            Self::Time => "max-time",
-            Self::Clients => "clients",
-        }
-    }
-
     /// Whether the target may have more to give than was seen.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Rate | Self::Time | Self::Clients)
@@ -170,5 +164,19 @@ mod tests {
         assert_eq!((clients, capacity(&rungs)), (vec![4], Some(400.0)));
         let (rungs, ended) = climb(|_| (0, 10), 500.0);
         assert_eq!((capacity(&rungs), ended), (None, Ended::Failing));
+    }
+
+    #[test]
+    fn names_in_the_document_are_stable() {
+        let all = [
+            (Ended::Level, "level"),
+            (Ended::Failing, "failing"),
+            (Ended::Rate, "max-rate"),
+            (Ended::Time, "max-time"),
+            (Ended::Clients, "clients"),
+        ];
+        for (ended, name) in all {
+            assert_eq!(serde_json::to_value(ended).unwrap(), name);
+        }
     }
 }

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use becalm::Policy;
-use becalm_report::Page;
 
 use super::canary::{self, Calm};
 use super::hold::{reached, unwell};
@@ -17,9 +16,9 @@ use super::plan;
 use crate::ask::{Ask, drill_name};
 use crate::client::Connections;
 use crate::descriptors;
-use crate::drill::{Broken, Drill, Report};
+use crate::drill::{Broken, Drill};
 use crate::fault::allowed::Pinned;
-use crate::show::{Section, Show};
+use crate::show::Show;
 use crate::stage::Stage;
 use ladder::Ended;
 pub use report::Measured;
@@ -144,28 +143,5 @@ impl Drill for Plan {
             seed: self.seed,
             command: self.command,
         }
-    }
-}
-
-impl Report for Measured {
-    fn sections(&self) -> Vec<Section> {
-        vec![Section {
-            table: self.table(),
-            legend: report::LEGEND,
-            conclusion: self.conclusion(),
-        }]
-    }
-
-    fn page(&self) -> Page {
-        self.to_page()
-    }
-
-    fn document(&self) -> Result<String, String> {
-        self.to_document()
-    }
-
-    /// Nothing is expected of a target whose capacity is measured.
-    fn is_as_expected(&self) -> bool {
-        true
     }
 }

@@ -5,16 +5,19 @@ use std::time::Duration;
 use becalm::support::Human;
 use becalm_report::format::plain;
 use becalm_report::{Cell, Colour, LineChart, Page, Rule, Series, Table};
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
 use super::ladder::{Ended, capacity, is_failing, plateau};
 use super::rung::Rung;
+use crate::drill::Report;
 use crate::judged::tenths;
-use crate::origin::{Origin, milliseconds, text};
+use crate::origin::{begun, milliseconds};
+use crate::show::Section;
 use crate::staging::canary::Calm;
 
 /// What the words over the table mean.
-pub const LEGEND: &str = "clients: each asks again as soon as it is answered; good: with a status from 200 to 299 in \
+const LEGEND: &str = "clients: each asks again as soon as it is answered; good: with a status from 200 to 299 in \
                           time";
 
 const SCHEMA: u32 = 1;
@@ -35,28 +38,6 @@ pub struct Measured {
     pub(crate) command: String,
 }
 
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    origin: Origin<'a>,
-    setup: SetupRecord<'a>,
-    capacity_per_s: Option<f64>,
-    at_least: bool,
-    at_once: Option<u32>,
-    ended: &'static str,
-    conclusion: &'a str,
-    well_without_load_after_ms: Option<f64>,
-    rungs: &'a [Rung],
-}
-
-#[derive(Debug, Serialize)]
-struct SetupRecord<'a> {
-    host: &'a str,
-    request: &'a str,
-    client_timeout_ms: f64,
-    max_rate_per_s: f64,
-}
-
 impl Measured {
     /// Clients from which on more bring no more: about what the target works on at once.
     fn at_once(&self) -> Option<u32> {
@@ -64,7 +45,7 @@ impl Measured {
     }
 
     /// What it came to, in sentences.
-    pub(super) fn conclusion(&self) -> String {
+    fn conclusion(&self) -> String {
         let mut sentences = Vec::new();
         if let Calm::Unwell(time, why) = &self.calm {
             sentences.push(format!(
@@ -125,7 +106,7 @@ impl Measured {
         })
     }
 
-    pub(super) fn table(&self) -> Table {
+    fn table(&self) -> Table {
         let rows = self.rungs.iter().map(|rung| {
             let quantile = |share| {
                 let latency = rung.latencies.quantile(share);
@@ -144,33 +125,50 @@ impl Measured {
             Table::row,
         )
     }
+}
 
-    /// The document as text.
-    ///
-    /// # Errors
-    ///
-    /// A sentence.
-    pub(super) fn to_document(&self) -> Result<String, String> {
-        text(&Document {
-            origin: Origin::new(SCHEMA, &self.command, self.seed),
-            setup: SetupRecord {
-                host: &self.host,
-                request: &self.request,
-                client_timeout_ms: milliseconds(self.patience),
-                max_rate_per_s: self.most_rate,
-            },
-            capacity_per_s: capacity(&self.rungs),
-            at_least: self.ended.is_open(),
-            at_once: self.at_once(),
-            ended: self.ended.name(),
-            conclusion: &self.conclusion(),
-            well_without_load_after_ms: self.calm.well_after().map(milliseconds),
-            rungs: &self.rungs,
-        })
+impl Serialize for Measured {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut document = begun(serializer, SCHEMA, &self.command)?;
+        document.serialize_entry("seed", &self.seed)?;
+        document.serialize_entry("setup", &SetupRecord(self))?;
+        document.serialize_entry("capacity_per_s", &capacity(&self.rungs))?;
+        // Whether something else ended the climb than the target.
+        document.serialize_entry("at_least", &self.ended.is_open())?;
+        document.serialize_entry("at_once", &self.at_once())?;
+        document.serialize_entry("ended", &self.ended)?;
+        document.serialize_entry("conclusion", &self.conclusion())?;
+        let well_after = self.calm.well_after().map(milliseconds);
+        document.serialize_entry("well_without_load_after_ms", &well_after)?;
+        document.serialize_entry("rungs", &self.rungs)?;
+        document.end()
+    }
+}
+
+struct SetupRecord<'a>(&'a Measured);
+
+impl Serialize for SetupRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut setup = serializer.serialize_map(None)?;
+        setup.serialize_entry("host", &self.0.host)?;
+        setup.serialize_entry("request", &self.0.request)?;
+        setup.serialize_entry("client_timeout_ms", &milliseconds(self.0.patience))?;
+        setup.serialize_entry("max_rate_per_s", &self.0.most_rate)?;
+        setup.end()
+    }
+}
+
+impl Report for Measured {
+    fn sections(&self) -> Vec<Section> {
+        vec![Section {
+            table: self.table(),
+            legend: LEGEND,
+            conclusion: self.conclusion(),
+        }]
     }
 
     /// The climb as a self-contained page.
-    pub(super) fn to_page(&self) -> Page {
+    fn page(&self) -> Page {
         let is_measured = capacity(&self.rungs).is_some() && self.calm.well_after().is_some();
         let colour = if is_measured {
             Colour::Green
@@ -205,6 +203,10 @@ impl Measured {
             .heading("Measure it again")
             .code(&self.command)
     }
+
+    fn is_as_expected(&self) -> bool {
+        true
+    }
 }
 
 /// What is told of a rung as soon as it is known.
@@ -219,6 +221,8 @@ pub fn line(rung: &Rung) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::latencies::Latencies;
+    use crate::origin::tests::keys;
     use serde_json::Value;
 
     fn measured(ended: Ended) -> Measured {
@@ -255,14 +259,14 @@ mod tests {
             open.conclusion().contains("at least 340")
                 && open.conclusion().contains("--max-rate 500")
         );
-        let document: Value = serde_json::from_str(&level.to_document().unwrap()).unwrap();
+        let document: Value = serde_json::from_str(&level.document().unwrap()).unwrap();
         assert_eq!(
             (&document["at_once"], &document["at_least"]),
             (&4.into(), &false.into())
         );
         assert_eq!(document["capacity_per_s"], 340.0);
         assert_eq!(document["rungs"][2]["answers_per_s"], 340.0);
-        let html = level.to_page().to_html();
+        let html = level.page().to_html();
         assert!(html.contains("&lt;b&gt;:80") && !html.contains("<b>:80"));
     }
 
@@ -293,5 +297,18 @@ mod tests {
         let mut down = measured(Ended::Failing);
         down.calm = Calm::Unwell(Duration::from_secs(30), "it answers 503".into());
         assert!(down.conclusion().starts_with("The target is down"));
+    }
+
+    #[test]
+    fn every_key_and_its_type_is_pinned() {
+        let mut nothing = measured(Ended::Failing);
+        nothing.rungs.clear();
+        nothing.calm = Calm::Unwell(Duration::from_secs(30), "it answers 503".into());
+        let mut level = measured(Ended::Level);
+        let mut latencies = Latencies::default();
+        latencies.add(Duration::ZERO, Duration::from_millis(9));
+        level.rungs[0].latencies = latencies.of(Duration::ZERO..Duration::MAX);
+        let documents = [nothing, level].map(|it| it.document().unwrap());
+        insta::assert_snapshot!(keys(&documents));
     }
 }
