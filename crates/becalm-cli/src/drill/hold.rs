@@ -10,23 +10,18 @@ use becalm_drill::{Broken, Drill, Report, Show};
 use super::reports::{ReportFlags, Reports};
 use crate::stream::Stream;
 
-/// What is shown and left of a drill.
-#[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
-    pub reports: &'a ReportFlags,
-    pub quiet: bool,
-    pub strict: bool,
-    /// The command that repeats it.
-    pub command: &'a str,
-}
-
-/// Holds a drill, and writes its reports.
+/// Holds a drill, and writes its reports. `command` repeats it; with `strict` it fails where it does not show what it should.
 ///
 /// # Errors
 ///
 /// A sentence: it cannot be held, or a report cannot be written.
-pub fn hold<D: Drill>(plan: D, asked: Asked<'_>) -> Result<ExitCode, String> {
-    hold_and(plan, asked, |_, _| Ok(()))
+pub fn hold<D: Drill>(
+    plan: D,
+    flags: &ReportFlags,
+    strict: bool,
+    command: &str,
+) -> Result<ExitCode, String> {
+    hold_and(plan, flags, strict, command, |_, _| Ok(()))
 }
 
 /// As [`hold`], with `more` files than every drill leaves.
@@ -36,11 +31,13 @@ pub fn hold<D: Drill>(plan: D, asked: Asked<'_>) -> Result<ExitCode, String> {
 /// A sentence.
 pub fn hold_and<D: Drill>(
     plan: D,
-    asked: Asked<'_>,
+    flags: &ReportFlags,
+    strict: bool,
+    command: &str,
     more: impl FnOnce(&D::Outcome, Stream) -> Result<(), String>,
 ) -> Result<ExitCode, String> {
-    let reports = Reports::open(asked.reports)?;
-    let stream = asked.reports.stream();
+    let reports = Reports::open(flags)?;
+    let stream = flags.stream();
     for note in plan.notes() {
         eprintln!("note: {note}");
     }
@@ -48,7 +45,7 @@ pub fn hold_and<D: Drill>(
     watch_for_signals(&signal).map_err(|error| format!("cannot handle signals: {error}"))?;
     let show = Show {
         console: &stream,
-        quiet: asked.quiet,
+        quiet: flags.quiet,
     };
     let outcome = match plan.run(&show, &signal) {
         Ok(outcome) => outcome,
@@ -57,8 +54,8 @@ pub fn hold_and<D: Drill>(
     };
     reports.write(&outcome.page(), &outcome.document()?)?;
     more(&outcome, stream)?;
-    stream.write(&format!("again:  {}\n", asked.command));
-    let failed = asked.strict && !outcome.is_as_expected();
+    stream.write(&format!("again:  {command}\n"));
+    let failed = strict && !outcome.is_as_expected();
     Ok(ExitCode::from(u8::from(failed)))
 }
 

@@ -7,7 +7,7 @@ use becalm::duration::parse as duration;
 use becalm_drill::Fault;
 use becalm_drill::listen::{Options, Plan};
 
-use super::hold::{Asked, hold};
+use super::hold::hold;
 use super::reports::{REPORTS, ReportFlags};
 use crate::again;
 
@@ -84,10 +84,6 @@ pub struct Args {
     #[command(flatten)]
     reports: ReportFlags,
 
-    /// Shows nothing while the drill runs
-    #[arg(long, short, help_heading = REPORTS)]
-    quiet: bool,
-
     /// Exits with 1 unless calls succeed again after the fault, and something bounds the client's retries
     #[arg(long, help_heading = REPORTS)]
     strict: bool,
@@ -102,13 +98,7 @@ impl Args {
     pub fn hold(&self) -> Result<ExitCode, String> {
         let command = again::line(std::env::args().skip(1));
         let plan = Plan::new(self.options(command.clone()))?;
-        let asked = Asked {
-            reports: &self.reports,
-            quiet: self.quiet,
-            strict: self.strict,
-            command: &command,
-        };
-        hold(plan, asked)
+        hold(plan, &self.reports, self.strict, &command)
     }
 
     fn options(&self, command: String) -> Options {

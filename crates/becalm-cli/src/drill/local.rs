@@ -7,7 +7,7 @@ use std::time::Duration;
 use becalm::duration::parse as duration;
 use becalm_drill::local::{Options, Plan, Setup, Wire};
 
-use super::hold::{Asked, hold_and};
+use super::hold::hold_and;
 use super::reports::{REPORTS, ReportFlags, put};
 use crate::again;
 use crate::output::Output;
@@ -61,10 +61,6 @@ pub struct Flags {
     /// Also writes a picture of the drill with and without a budget
     #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     svg: Option<PathBuf>,
-
-    /// Shows nothing while the drill runs
-    #[arg(long, short, help_heading = REPORTS)]
-    quiet: bool,
 
     /// Exits with 1 if a storm does not form, protected clients do not recover, or a hedge is in vain
     #[arg(long, help_heading = REPORTS)]
@@ -140,16 +136,16 @@ impl Flags {
         })?;
         let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
         let (svg, times) = (open(&self.svg)?, open(&self.arrivals)?);
-        let asked = Asked {
-            reports: &self.reports,
-            quiet: self.quiet,
-            strict: self.strict,
-            command: &command,
-        };
-        hold_and(plan, asked, |outcome, stream| {
-            put("picture", svg, &outcome.picture(), stream)?;
-            put("arrivals", times, &outcome.arrivals(), stream)
-        })
+        hold_and(
+            plan,
+            &self.reports,
+            self.strict,
+            &command,
+            |outcome, stream| {
+                put("picture", svg, &outcome.picture(), stream)?;
+                put("arrivals", times, &outcome.arrivals(), stream)
+            },
+        )
     }
 }
 

@@ -31,6 +31,10 @@ pub struct ReportFlags {
         help_heading = REPORTS
     )]
     json: Option<PathBuf>,
+
+    /// Shows nothing while the drill runs
+    #[arg(long, short, help_heading = REPORTS)]
+    pub quiet: bool,
 }
 
 impl ReportFlags {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use becalm::duration::parse as duration;
 use becalm_drill::staging::{Breakage, Course, Load, Options, Plan, Trouble, capacity};
 
-use super::hold::{Asked, hold};
+use super::hold::hold;
 use super::policies;
 use super::reports::{REPORTS, ReportFlags};
 use crate::again;
@@ -102,10 +102,6 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     simulate: Option<PathBuf>,
 
-    /// Shows nothing while the drill runs
-    #[arg(long, short, help_heading = REPORTS)]
-    quiet: bool,
-
     /// Exits with 1 unless the target comes back under the last policy
     #[arg(long, help_heading = REPORTS)]
     strict: bool,
@@ -194,17 +190,12 @@ impl Args {
         let policy = self.policy.policy()?;
         let (seed, command) = again::seeded(self.policy.seed(), std::env::args().skip(1));
         let mut options = self.options(seed, command.clone());
-        let asked = Asked {
-            reports: &self.reports,
-            quiet: self.quiet,
-            strict: self.strict,
-            command: &command,
-        };
         if self.load.capacity {
-            return hold(capacity::Plan::new(options, &policy)?, asked);
+            let plan = capacity::Plan::new(options, &policy)?;
+            return hold(plan, &self.reports, self.strict, &command);
         }
         options.candidates = policies::candidates(&self.compare, &policy)?;
-        hold(Plan::new(options)?, asked)
+        hold(Plan::new(options)?, &self.reports, self.strict, &command)
     }
 
     fn options(&self, seed: u64, command: String) -> Options {

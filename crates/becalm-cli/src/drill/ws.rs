@@ -6,7 +6,7 @@ use std::time::Duration;
 use becalm::duration::parse as duration;
 use becalm_drill::ws::{NAMES, Options, Plan, Setup};
 
-use super::hold::{Asked, hold};
+use super::hold::hold;
 use super::reports::{REPORTS, ReportFlags};
 use crate::again;
 
@@ -65,10 +65,6 @@ pub struct Args {
 
     #[command(flatten)]
     reports: ReportFlags,
-
-    /// Shows nothing while the drill runs
-    #[arg(long, short, help_heading = REPORTS)]
-    quiet: bool,
 
     /// Exits with 1 if a variant does not show what it should
     #[arg(long, help_heading = REPORTS)]
@@ -132,13 +128,7 @@ impl Args {
             seed,
             command: command.clone(),
         })?;
-        let asked = Asked {
-            reports: &self.reports,
-            quiet: self.quiet,
-            strict: self.strict,
-            command: &command,
-        };
-        hold(plan, asked)
+        hold(plan, &self.reports, self.strict, &command)
     }
 }
 
