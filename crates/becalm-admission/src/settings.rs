@@ -93,7 +93,7 @@ impl Admission {
         let share = self.share();
         let patience = Duration::from_millis(1)..=Duration::from_secs(3600);
         let places = self.horizon.as_nanos().checked_div(share.as_nanos());
-        require([
+        require(&[
             (self.rate > 0, InvalidAdmission::Rate),
             (!share.is_zero() && self.per <= DAY, InvalidAdmission::Per),
             (self.burst > 0, InvalidAdmission::Burst),

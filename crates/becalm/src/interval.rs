@@ -63,7 +63,7 @@ impl JitteredInterval {
     /// A period or a share out of range is refused.
     pub fn with_share(period: Duration, share: f64) -> Result<Self, InvalidInterval> {
         let period = nanos(period);
-        require([
+        require(&[
             (period > 0, InvalidInterval::Zero),
             // The longest gap, twice the period, must not meet the end of the clock.
             (period <= u64::MAX / 2, InvalidInterval::TooLong),
@@ -123,7 +123,7 @@ pub fn splay_with<R: Random + ?Sized>(
 }
 
 fn proportional(share: f64) -> Result<Jitter, InvalidInterval> {
-    require([(share > 0.0 && share <= 1.0, InvalidInterval::Share)])?;
+    require(&[(share > 0.0 && share <= 1.0, InvalidInterval::Share)])?;
     Ok(Jitter::Proportional(share))
 }
 

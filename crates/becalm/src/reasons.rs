@@ -33,7 +33,11 @@ pub(crate) use __reasons as reasons;
 
 /// Refuses for the first of these conditions that does not hold. They are written so that NaN fails
 /// them.
-pub fn require<E>(conditions: impl IntoIterator<Item = (bool, E)>) -> Result<(), E> {
-    let mut failing = conditions.into_iter().filter(|(holds, _)| !holds);
-    failing.next().map_or(Ok(()), |(_, reason)| Err(reason))
+pub fn require<E: Copy>(conditions: &[(bool, E)]) -> Result<(), E> {
+    for (holds, reason) in conditions {
+        if !holds {
+            return Err(*reason);
+        }
+    }
+    Ok(())
 }

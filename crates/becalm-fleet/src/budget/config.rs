@@ -64,7 +64,7 @@ impl Fleet {
         let is_ratio = matches!(self.budget, Budget::Ratio(_) | Budget::FirstTries(_));
         let periods = Duration::from_millis(100)..=Duration::from_secs(60);
         let leases = self.period.saturating_mul(2)..=Duration::from_secs(3600);
-        require([
+        require(&[
             (is_ratio, InvalidFleet::Kind),
             (self.part > 0.0 && self.part <= 1.0, InvalidFleet::Part),
             (periods.contains(&self.period), InvalidFleet::Period),

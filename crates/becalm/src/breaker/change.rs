@@ -12,6 +12,21 @@ use super::{CircuitBreaker, Permit, Refused, Role, State, Transition};
 use crate::sync::{Ordering, change};
 use crate::time::Instant;
 
+/// Why it opens. Data and not a closure: all of this is compiled once, and not for each caller.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Opening {
+    /// Enough calls of this epoch have failed, by this version of the rules.
+    Tripped {
+        epoch: u32,
+        tripped: Tripped,
+    },
+    /// So has a probe of this epoch.
+    ProbeFailed {
+        epoch: u32,
+    },
+    Forced,
+}
+
 impl CircuitBreaker {
     /// How a call passes at this time, in this state, and the state with it.
     pub(super) fn passes(&self, word: Word, now: Instant) -> Result<(Word, Role), Refused> {
@@ -64,27 +79,12 @@ impl CircuitBreaker {
         Ok(Permit { epoch, role })
     }
 
-    /// The result of a probe: none if it was cancelled.
-    #[cold]
-    pub(super) fn record_probe(
-        &self,
-        epoch: u32,
-        failed: Option<bool>,
-        now: impl FnOnce() -> Instant,
-        random: impl FnOnce() -> u64,
-    ) -> Option<Transition> {
-        let is_ours = |word: Word| word.kind == State::HalfOpen && word.epoch == epoch;
-        if failed == Some(true) {
-            return self.open(is_ours, now(), random);
-        }
-        self.return_probe(epoch, failed.is_some())
-    }
-
     /// A probe gives its place back, after a success or without a result.
+    #[cold]
     pub(super) fn return_probe(&self, epoch: u32, has_succeeded: bool) -> Option<Transition> {
         let is_ours = |word: Word| word.kind == State::HalfOpen && word.epoch == epoch;
         let needed = self.rules.get(Figure::Successes);
-        let (from, to) = self.shift(|word| {
+        let (from, to) = self.shift(&|word| {
             let succeeded = word.succeeded + u16::from(has_succeeded);
             if !is_ours(word) {
                 None
@@ -102,33 +102,30 @@ impl CircuitBreaker {
         (to.kind == State::Closed).then(|| told(from, to, None))
     }
 
-    #[cold]
-    pub(super) fn trip(
-        &self,
-        epoch: u32,
-        tripped: Tripped,
-        now: Instant,
-        random: impl FnOnce() -> u64,
-    ) -> Option<Transition> {
-        let is_ours = |word: Word| {
-            word.kind == State::Closed && word.epoch == epoch && self.rules.is(tripped.version)
-        };
-        self.open(is_ours, now, random)
+    /// Whether it opens for this in this state.
+    fn opens(&self, cause: Opening, word: Word) -> bool {
+        match cause {
+            Opening::Tripped { epoch, tripped } => {
+                word.kind == State::Closed && word.epoch == epoch && self.rules.is(tripped.version)
+            }
+            Opening::ProbeFailed { epoch } => word.kind == State::HalfOpen && word.epoch == epoch,
+            Opening::Forced => matches!(word.kind, State::Closed | State::HalfOpen),
+        }
     }
 
-    pub(super) fn open(
-        &self,
-        may_open: impl Fn(Word) -> bool,
-        now: Instant,
-        random: impl FnOnce() -> u64,
-    ) -> Option<Transition> {
-        // Asked first, so that a late failure draws nothing.
-        if !may_open(Word::unpack(self.state.load(Ordering::SeqCst))) {
-            return None;
-        }
-        let bits = random();
-        let (from, to) = self.shift(|word| {
-            may_open(word).then(|| word.next(State::Open, self.level_of_opening(word, now)))
+    /// Asked before [`open`](Self::open), so that a late failure draws nothing.
+    #[cold]
+    pub(super) fn would_open(&self, cause: Opening) -> bool {
+        self.opens(cause, Word::unpack(self.state.load(Ordering::SeqCst)))
+    }
+
+    /// Opens it, with these random bits.
+    #[cold]
+    pub(super) fn open(&self, cause: Opening, now: Instant, bits: u64) -> Option<Transition> {
+        let (from, to) = self.shift(&|word| {
+            let level = || self.level_of_opening(word, now);
+            self.opens(cause, word)
+                .then(|| word.next(State::Open, level()))
         })?;
         let open_for = Duration::from_nanos(self.rules.open_time(to.level, bits));
         let until = Due::new(to.epoch, now.after(open_for)).any();
@@ -145,14 +142,14 @@ impl CircuitBreaker {
     }
 
     /// Changes the state as `next` says, or not at all.
-    pub(super) fn shift(&self, next: impl Fn(Word) -> Option<Word>) -> Option<(Word, Word)> {
+    pub(super) fn shift(&self, next: &dyn Fn(Word) -> Option<Word>) -> Option<(Word, Word)> {
         let shifted = change(&self.state, |seen| next(Word::unpack(seen)).map(Word::pack));
         shifted.map(|(from, to)| (Word::unpack(from), Word::unpack(to)))
     }
 
     /// Changes to this state with the level that `level` says, or not at all.
-    pub(super) fn go(&self, to: State, level: impl Fn(Word) -> Option<u8>) -> Option<Transition> {
-        let (from, to) = self.shift(|word| level(word).map(|level| word.next(to, level)))?;
+    pub(super) fn go(&self, to: State, level: fn(Word) -> Option<u8>) -> Option<Transition> {
+        let (from, to) = self.shift(&|word| level(word).map(|level| word.next(to, level)))?;
         Some(told(from, to, None))
     }
 

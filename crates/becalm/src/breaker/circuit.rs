@@ -5,6 +5,7 @@
 
 use core::time::Duration;
 
+use super::change::Opening;
 use super::config::{Breaker, InvalidBreaker};
 use super::counts::{Closed, Counts};
 use super::rules::{Figure, Kind, Rules};
@@ -63,7 +64,7 @@ impl CircuitBreaker {
         breaker.validate()?;
         self.rules.change(&breaker, || {
             self.counts.follow(&self.rules);
-            self.shift(|word| {
+            self.shift(&|word| {
                 (word.kind == State::Closed).then(|| word.next(State::Closed, word.level))
             });
         });
@@ -133,25 +134,29 @@ impl CircuitBreaker {
             (Outcome::Failure, _) | (_, true) => Some(true),
         };
         let Permit { epoch, role } = permit;
-        if role != Role::Call {
-            return self.record_probe(epoch, failed, now, random);
-        }
-        let (failed, rules, state) = (failed?, &self.rules, &self.state);
-        let of = Closed {
-            rules,
-            state,
-            epoch,
+        let (cause, now) = if role == Role::Call {
+            let (failed, rules, state) = (failed?, &self.rules, &self.state);
+            let of = Closed {
+                rules,
+                state,
+                epoch,
+            };
+            let (tripped, now) = match rules.kind() {
+                Kind::Consecutive => (self.counts.in_a_row(of, failed)?, now()),
+                Kind::Calls => (self.counts.by_calls(of, failed)?, now()),
+                Kind::Time => {
+                    let now = now();
+                    (self.counts.by_time(of, failed, now)?, now)
+                }
+            };
+            (Opening::Tripped { epoch, tripped }, now)
+        } else if failed == Some(true) {
+            (Opening::ProbeFailed { epoch }, now())
+        } else {
+            return self.return_probe(epoch, failed.is_some());
         };
-        let tripped = match rules.kind() {
-            Kind::Consecutive => self.counts.in_a_row(of, failed),
-            Kind::Calls => self.counts.by_calls(of, failed),
-            Kind::Time => {
-                let now = now();
-                let tripped = self.counts.by_time(of, failed, now)?;
-                return self.trip(epoch, tripped, now, random);
-            }
-        }?;
-        self.trip(epoch, tripped, now(), random)
+        let opens = self.would_open(cause);
+        opens.then(|| self.open(cause, now, random())).flatten()
     }
 
     /// Takes back the permit of a call whose end nobody will tell: a probe's
@@ -175,11 +180,9 @@ impl CircuitBreaker {
 
     /// Opens it as if it had tripped. Does nothing while it is open or isolated.
     pub fn force_open(&self, now: Instant, random: impl FnOnce() -> u64) -> Option<Transition> {
-        self.open(
-            |word| matches!(word.kind, State::Closed | State::HalfOpen),
-            now,
-            random,
-        )
+        let opens = self.would_open(Opening::Forced);
+        let open = || self.open(Opening::Forced, now, random());
+        opens.then(open).flatten()
     }
 
     /// Closes it, out of an isolation too, and forgets how often it has opened. Does nothing while

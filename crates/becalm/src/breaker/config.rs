@@ -171,14 +171,14 @@ impl Breaker {
         let day = Duration::from_secs(86_400);
         let (shares, times) = (1e-6..=1.0, Duration::from_millis(10)..=day);
         match self.trip {
-            Trip::Consecutive(failures) => require([(
+            Trip::Consecutive(failures) => require(&[(
                 (1..=1_000_000).contains(&failures),
                 InvalidBreaker::Consecutive,
             )]),
             Trip::Share {
                 share,
                 window: Span::Calls(calls),
-            } => require([
+            } => require(&[
                 (shares.contains(&share), InvalidBreaker::Share),
                 ((1..=100_000_000).contains(&calls), InvalidBreaker::Calls),
                 (self.min_calls <= calls, InvalidBreaker::MinCallsAboveWindow),
@@ -186,14 +186,14 @@ impl Breaker {
             Trip::Share {
                 share,
                 window: Span::Time(time),
-            } => require([
+            } => require(&[
                 (shares.contains(&share), InvalidBreaker::Share),
                 (times.contains(&time), InvalidBreaker::Time),
             ]),
         }?;
         let is_above_zero = self.slow != Some(Duration::ZERO);
         let open_max = self.open..=day;
-        require([
+        require(&[
             (self.min_calls > 0, InvalidBreaker::MinCalls),
             (is_above_zero, InvalidBreaker::Slow),
             (self.open >= Duration::from_millis(1), InvalidBreaker::Open),

@@ -58,7 +58,7 @@ impl Ratio {
 
     pub(super) fn validate(self) -> Result<(), InvalidBudget> {
         let floors = 0.0..=1e4;
-        require([
+        require(&[
             ((1e-6..=1e3).contains(&self.ratio), InvalidBudget::Ratio),
             ((1.0..=1e6).contains(&self.burst), InvalidBudget::Burst),
             (
@@ -138,7 +138,7 @@ impl Tokens {
 
     pub(super) fn validate(self) -> Result<(), InvalidBudget> {
         let costs = 1..=self.capacity;
-        require([
+        require(&[
             (
                 (1..=1_000_000).contains(&self.capacity),
                 InvalidBudget::Capacity,
@@ -197,7 +197,7 @@ pub struct Grpc {
 
 impl Grpc {
     pub(super) fn validate(self) -> Result<(), InvalidBudget> {
-        require([
+        require(&[
             (
                 (1..=1000).contains(&self.max_tokens),
                 InvalidBudget::MaxTokens,
@@ -257,7 +257,7 @@ impl Concurrency {
     pub(super) fn validate(self) -> Result<(), InvalidBudget> {
         let is_share = self.share == 0.0 || (1e-6..=1.0).contains(&self.share);
         let is_bound = self.share != 0.0 || self.floor > 0;
-        require([
+        require(&[
             (is_share, InvalidBudget::ConcurrencyShare),
             (
                 self.floor <= 1_000_000 && is_bound,
@@ -298,7 +298,7 @@ pub struct PerMinute {
 
 impl PerMinute {
     pub(super) fn validate(self) -> Result<(), InvalidBudget> {
-        require([(
+        require(&[(
             (1..=1_000_000).contains(&self.retries),
             InvalidBudget::PerMinute,
         )])
@@ -354,7 +354,7 @@ impl Window {
         let is_share = (1e-6..=1e3).contains(&self.share) || floor_alone;
         let ttls = Duration::from_secs(1)..=Duration::from_secs(60);
         let floors = 0.0..=1e4;
-        require([
+        require(&[
             (is_share, InvalidBudget::Share),
             (ttls.contains(&self.ttl), InvalidBudget::Ttl),
             (

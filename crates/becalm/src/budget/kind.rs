@@ -183,7 +183,7 @@ impl Budget {
     /// The kinds that must agree, each as a budget of its own: none for [`Budget::None`].
     pub fn kinds(self) -> impl Iterator<Item = Self> {
         let all = AllOf::EMPTY.with(self);
-        Kind::ALL.into_iter().filter_map(move |kind| all.part(kind))
+        Kind::ALL.iter().filter_map(move |kind| all.part(*kind))
     }
 
     /// The part of this kind, as a budget of its own.
@@ -253,10 +253,6 @@ impl Kinds {
     /// Whether any kind is in both.
     pub const fn meets(self, other: Self) -> bool {
         !self.and(other).is_none()
-    }
-
-    pub fn iter(self) -> impl Iterator<Item = Kind> {
-        Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 }
 

@@ -163,9 +163,11 @@ impl Budgets {
     /// The states of these kinds, as far as they were ever configured.
     #[inline]
     fn accounts(&self, kinds: Kinds) -> impl Iterator<Item = (Kind, &dyn Account)> {
-        kinds
-            .iter()
-            .filter_map(move |kind| Some((kind, self.account(kind)?)))
+        let account = move |kind: &Kind| {
+            let account = kinds.has(*kind).then(|| self.account(*kind))??;
+            Some((*kind, account))
+        };
+        Kind::ALL.iter().filter_map(account)
     }
 
     /// The accounts of these kinds, among which the ratio is not.

@@ -105,12 +105,7 @@ impl<const N: usize> Slices<N> {
     }
 
     fn sum_besides(&self, slice: Slice, own: usize) -> u64 {
-        let others = self.0.iter().enumerate().filter(|(index, _)| *index != own);
-        others
-            .map(|(_, word)| word.load(Ordering::Acquire))
-            .filter(|word| Self::is_live(slice_of(*word), slice))
-            .map(count_of)
-            .sum()
+        sum_besides(&self.0, slice, own)
     }
 
     /// Changes the count of this slice; `None` if `next` names no other, or if the generation is
@@ -129,13 +124,21 @@ impl<const N: usize> Slices<N> {
         Some(slice_of(changed))
     }
 
-    fn is_live(there: Slice, here: Slice) -> bool {
-        age(there, here).is_some_and(|newer| newer >= 0 || (newer.unsigned_abs() as usize) < N)
-    }
-
     fn index(slice: Slice) -> usize {
         slice.number as usize % N
     }
+}
+
+fn sum_besides(words: &[AtomicU64], slice: Slice, own: usize) -> u64 {
+    let mut sum = 0;
+    for (index, word) in words.iter().enumerate() {
+        let word = word.load(Ordering::Acquire);
+        let is_live = |newer: i32| newer >= 0 || (newer.unsigned_abs() as usize) < words.len();
+        if index != own && age(slice_of(word), slice).is_some_and(is_live) {
+            sum += count_of(word);
+        }
+    }
+    sum
 }
 
 /// By how many slices `there` is newer than `here`; below 0 if it is older. `None` if the generation

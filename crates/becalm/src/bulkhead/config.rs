@@ -111,7 +111,7 @@ impl Bulkhead {
     pub fn validate(self) -> Result<(), InvalidBulkhead> {
         self.limit.validate()?;
         let is_waited_for = self.max_wait.is_none() || self.waiting > 0;
-        require([
+        require(&[
             (self.waiting <= MOST, InvalidBulkhead::Waiting),
             (
                 self.max_wait != Some(Duration::ZERO),
@@ -150,8 +150,8 @@ impl Limit {
             (are_in_order, InvalidBulkhead::Bounds)
         };
         match self {
-            Self::Fixed(limit) => require([((1..=MOST).contains(&limit), InvalidBulkhead::Calls)]),
-            Self::Aimd(aimd) => require([
+            Self::Fixed(limit) => require(&[((1..=MOST).contains(&limit), InvalidBulkhead::Calls)]),
+            Self::Aimd(aimd) => require(&[
                 bounds(aimd.initial, aimd.min, aimd.max),
                 (BACKOFFS.contains(&aimd.backoff), InvalidBulkhead::Backoff),
                 (aimd.slow != Some(Duration::ZERO), InvalidBulkhead::Slow),
@@ -167,7 +167,7 @@ impl Limit {
                 let tolerances = 1.0..=10.0;
                 let windows = Duration::from_millis(1)..=Duration::from_secs(60);
                 let probes = window.saturating_mul(10)..=Duration::from_secs(86_400);
-                require([
+                require(&[
                     bounds(initial, min, max),
                     (tolerances.contains(&tolerance), InvalidBulkhead::Tolerance),
                     (windows.contains(&window), InvalidBulkhead::Window),

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::slice;
 
 use crate::budget::Withdrawal;
 use crate::classify::Failure;
@@ -157,9 +158,27 @@ impl Flights {
     }
 
     /// All that are running.
-    pub fn iter(&self) -> impl Iterator<Item = &Flight> {
-        let hedges = self.hedges.iter().flat_map(|hedges| &hedges.flights);
-        self.primary.iter().chain(hedges.map(|hedge| &hedge.flight))
+    pub fn iter(&self) -> Running<'_> {
+        let hedges = self.hedges.as_deref();
+        Running {
+            primary: self.primary.as_ref(),
+            hedges: hedges.map_or(&[][..], |hedges| &hedges.flights).iter(),
+        }
+    }
+}
+
+/// Attempts that are running. A type of its own: an unoptimized build has all of each combinator's code, and the names of its types.
+pub(crate) struct Running<'a> {
+    primary: Option<&'a Flight>,
+    hedges: slice::Iter<'a, Hedge>,
+}
+
+impl<'a> Iterator for Running<'a> {
+    type Item = &'a Flight;
+
+    fn next(&mut self) -> Option<&'a Flight> {
+        let primary = self.primary.take();
+        primary.or_else(|| self.hedges.next().map(|hedge| &hedge.flight))
     }
 }
 

@@ -42,9 +42,11 @@ impl<H: AsRef<Shared>> Call<H> {
         if self.attempt >= attempts || runs_once {
             return None;
         }
-        let started = self.flights.iter().filter_map(|flight| flight.started);
-        let last = started.max()?;
-        Some(last.after(hedging.delay(now())?))
+        let mut last = None;
+        for flight in self.flights.iter() {
+            last = last.max(flight.started);
+        }
+        Some(last?.after(hedging.delay(now())?))
     }
 
     /// Starts a hedge, which is due; `None` if the deadline, the budget or a guard refuses it, and

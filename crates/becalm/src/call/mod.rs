@@ -207,9 +207,10 @@ impl<H: AsRef<Shared>> Call<H> {
         self.leave_waiting_room();
         let shared = self.handle.as_ref();
         shared.guards().leave(&mut self.admission);
-        let paid = [self.flights.paid.take(), self.flights.take_unstarted()];
-        for paid in paid.into_iter().flatten() {
-            paid.refund(shared);
+        for paid in &mut [self.flights.paid.take(), self.flights.take_unstarted()] {
+            if let Some(paid) = paid.take() {
+                paid.refund(shared);
+            }
         }
     }
 

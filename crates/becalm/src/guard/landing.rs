@@ -23,23 +23,30 @@ impl Guards {
         pass: &mut Pass,
         ended: Ended,
         now: impl Fn() -> Instant,
-        random: impl FnOnce() -> u64,
+        mut random: impl FnMut() -> u64,
     ) -> Option<Transition> {
         // The breaker first: the call that is handed the place asks it next.
-        let transition = match (pass.permit.take(), self.breaker.get()) {
-            (Some(permit), Some(breaker)) => {
-                let took = match pass.started {
-                    Some(started) if self.reads_clock_at_start() => now().since(started),
-                    _ => Duration::ZERO,
-                };
-                breaker.record(permit, ended.for_breaker(), &now, took, random)
-            }
-            _ => None,
-        };
+        let transition = self.tell_breaker(pass, ended, &now, &mut random);
         if pass.has_place || self.learns() {
             self.teach(pass, ended, &now);
         }
         transition
+    }
+
+    #[inline]
+    fn tell_breaker(
+        &self,
+        pass: &mut Pass,
+        ended: Ended,
+        now: &dyn Fn() -> Instant,
+        random: &mut dyn FnMut() -> u64,
+    ) -> Option<Transition> {
+        let (permit, breaker) = (pass.permit.take()?, self.breaker.get()?);
+        let took = match pass.started {
+            Some(started) if self.reads_clock_at_start() => now().since(started),
+            _ => Duration::ZERO,
+        };
+        breaker.record(permit, ended.for_breaker(), now, took, random)
     }
 
     /// Takes back what the pass holds, and learns nothing.
@@ -59,7 +66,7 @@ impl Guards {
         &self,
         pass: &mut Pass,
         now: impl Fn() -> Instant,
-        random: impl FnOnce() -> u64,
+        random: impl FnMut() -> u64,
     ) -> Option<Transition> {
         let has_place = core::mem::take(&mut pass.has_place);
         let transition = self.finish(pass, Ended::Success, now, random);
@@ -68,7 +75,7 @@ impl Guards {
     }
 
     /// Returns the place, and tells throttle, rate and hedging of the end.
-    fn teach(&self, pass: &mut Pass, ended: Ended, now: &impl Fn() -> Instant) {
+    fn teach(&self, pass: &mut Pass, ended: Ended, now: &dyn Fn() -> Instant) {
         let has_place = core::mem::take(&mut pass.has_place);
         if let (true, Some(places)) = (has_place, self.bulkhead.get()) {
             let outcome = ended.for_limit().filter(|_| places.reads_clock());

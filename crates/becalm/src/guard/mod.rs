@@ -337,7 +337,7 @@ impl Guards {
         &self,
         admission: &mut Admission,
         asking: Asking<'_>,
-        now: &impl Fn() -> Instant,
+        now: &dyn Fn() -> Instant,
         random: &mut R,
     ) -> Result<Option<Gate>, Refused> {
         if let Some(throttle) = self.throttle() {
@@ -388,7 +388,7 @@ fn acquire(
     places: &Semaphore,
     admission: &mut Admission,
     asking: Asking<'_>,
-    now: impl Fn() -> Instant,
+    now: &dyn Fn() -> Instant,
 ) -> Result<Option<Instant>, Refused> {
     #[cfg(any(feature = "std", becalm_loom))]
     if let Some(waker) = asking.waker {

@@ -150,10 +150,10 @@ impl Hedge {
     /// [`InvalidHedge`] names the field and what it may be.
     pub fn validate(self) -> Result<(), InvalidHedge> {
         match self.delay {
-            HedgeDelay::After(delay) => require([(delay <= LONGEST, InvalidHedge::After)]),
+            HedgeDelay::After(delay) => require(&[(delay <= LONGEST, InvalidHedge::After)]),
             HedgeDelay::Quantile(delay) => delay.validate(),
         }?;
-        require([((1..=4).contains(&self.copies), InvalidHedge::Copies)])
+        require(&[((1..=4).contains(&self.copies), InvalidHedge::Copies)])
     }
 }
 
@@ -164,7 +164,7 @@ impl QuantileDelay {
         let windows = Duration::from_secs(1)..=Duration::from_secs(600);
         let max = self.max.unwrap_or(LONGEST);
         let samples = 1..=1_000_000;
-        require([
+        require(&[
             (
                 (0.5..=0.999).contains(&self.quantile),
                 InvalidHedge::Quantile,

@@ -251,7 +251,7 @@ impl Policy {
         let are_methods = methods.is_none_or(Methods::are_valid);
         let multipliers = 1.0..f64::INFINITY;
         let (deadline, timeout) = (self.deadline, self.attempt_timeout);
-        require([
+        require(&[
             (self.attempts > 0, Refused::Attempts),
             (multipliers.contains(&self.multiplier), Refused::Multiplier),
             (!cap.is_zero(), Refused::Cap),

@@ -29,7 +29,7 @@ impl AdaptiveRate {
     /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidAdaptiveRate> {
         let is_in_range = self.max_wait <= Some(Self::LONGEST_WAIT);
-        require([(is_in_range, InvalidAdaptiveRate::MaxWait)])
+        require(&[(is_in_range, InvalidAdaptiveRate::MaxWait)])
     }
 }
 

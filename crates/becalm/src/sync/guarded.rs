@@ -51,11 +51,14 @@ impl<T: Packed<N>, const N: usize> Guarded<T, N> {
     }
 
     fn change_held<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
-        let words = self.words.each_ref();
-        let mut value = T::of_words(words.map(|word| word.load(Ordering::Relaxed)));
+        let mut words = [0; N];
+        for (word, cell) in words.iter_mut().zip(&self.words) {
+            *word = cell.load(Ordering::Relaxed);
+        }
+        let mut value = T::of_words(words);
         let result = change(&mut value);
-        for (cell, word) in words.into_iter().zip(value.words()) {
-            cell.store(word, Ordering::Relaxed);
+        for (word, cell) in value.words().iter().zip(&self.words) {
+            cell.store(*word, Ordering::Relaxed);
         }
         result
     }

@@ -68,7 +68,7 @@ impl Window {
             Counter::Calls => &self.calls,
             Counter::Marked => &self.marked,
         };
-        ring.add(tag(epoch, slice), slice, is_current);
+        ring.add(tag(epoch, slice), slice, &is_current);
     }
 
     /// What the ten slices up to this one hold of this epoch. Who asks for a slice that others have
@@ -90,9 +90,11 @@ impl Window {
 
     /// What the last `slices` slices, at most ten, have marked: for those who count calls apart.
     pub(crate) fn marked(&self, epoch: u32, slice: u64, slices: u64) -> u64 {
-        (slice.saturating_sub(slices - 1)..=slice)
-            .filter_map(|slice| self.marked.read(tag(epoch, slice), slice))
-            .sum()
+        let mut marked = 0;
+        for slice in slice.saturating_sub(slices - 1)..=slice {
+            marked += self.marked.read(tag(epoch, slice), slice).unwrap_or(0);
+        }
+        marked
     }
 }
 
@@ -106,7 +108,7 @@ impl Ring {
     }
 
     #[inline]
-    fn add(&self, tag: u64, slice: u64, is_current: impl Fn() -> bool) {
+    fn add(&self, tag: u64, slice: u64, is_current: &dyn Fn() -> bool) {
         change(self.place(slice), |seen| {
             if seen & !COUNT == tag {
                 (seen & COUNT < COUNT).then(|| seen + 1)

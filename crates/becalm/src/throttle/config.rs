@@ -58,7 +58,7 @@ impl Throttle {
     /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidThrottle> {
         let windows = Duration::from_secs(1)..=Duration::from_secs(3600);
-        require([
+        require(&[
             ((1.0..=1e3).contains(&self.k), InvalidThrottle::Accepts),
             (windows.contains(&self.window), InvalidThrottle::Window),
             ((0.01..=1.0).contains(&self.max), InvalidThrottle::Max),

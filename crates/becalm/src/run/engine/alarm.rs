@@ -18,18 +18,23 @@ pub(super) enum Alarm {
 impl Alarm {
     /// The alarm that goes off first, and when.
     pub fn next<H: AsRef<Shared>>(call: &Call<H>, hedge_due: Instant) -> Option<(Instant, Self)> {
-        let deadline = call.deadline().map(|at| (at, Self::Deadline));
-        let timeout = call.attempt_timeout().and_then(|limit| {
-            let ends = |started: Instant| started.after(limit);
-            call.flights()
-                .filter_map(|flight| Some((ends(flight.started?), Self::Timeout(flight.number))))
-                .min_by_key(|(at, _)| *at)
-        });
-        let hedge = (hedge_due != Instant::NEVER).then_some((hedge_due, Self::Hedge));
+        let mut next = call.deadline().map(|at| (at, Self::Deadline));
         // Of several at one instant the first ends the most.
-        [deadline, timeout, hedge]
-            .into_iter()
-            .flatten()
-            .min_by_key(|(at, _)| *at)
+        let mut or = |at: Instant, alarm| {
+            if next.is_none_or(|(first, _)| at < first) {
+                next = Some((at, alarm));
+            }
+        };
+        if let Some(limit) = call.attempt_timeout() {
+            for flight in call.flights() {
+                if let Some(started) = flight.started {
+                    or(started.after(limit), Self::Timeout(flight.number));
+                }
+            }
+        }
+        if hedge_due != Instant::NEVER {
+            or(hedge_due, Self::Hedge);
+        }
+        next
     }
 }

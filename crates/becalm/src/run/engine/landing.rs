@@ -28,8 +28,11 @@ impl<H: AsRef<Core>> Engine<H> {
         cut: &mut dyn FnMut(u32),
     ) {
         if self.call.is_decided_by(number, &failure) {
-            let flights = self.call.flights().map(|flight| flight.number);
-            flights.filter(|other| *other != number).for_each(cut);
+            for flight in self.call.flights() {
+                if flight.number != number {
+                    cut(flight.number);
+                }
+            }
         }
         let now = self.now();
         // It measured the attempt that is over, and must not measure the wait.
@@ -155,10 +158,16 @@ impl<H: AsRef<Core>> Engine<H> {
             return Vec::new();
         }
         let now = self.now();
-        let losers = self.call.flights().filter(|flight| flight.number != winner);
+        let mut losers = Vec::new();
+        for flight in self.call.flights() {
+            match flight.started {
+                Some(started) if flight.number != winner => {
+                    losers.push((flight.number, now.since(started)));
+                }
+                _ => (),
+            }
+        }
         losers
-            .filter_map(|flight| Some((flight.number, now.since(flight.started?))))
-            .collect()
     }
 
     /// The body of the attempt of this number unwinds.
