@@ -34,7 +34,7 @@ impl Balance {
     /// `next` names another. Parameters that `next` reads are those of the generation that is
     /// changed.
     #[inline]
-    pub fn change(&self, of: Option<u32>, mut next: impl FnMut(u32) -> Option<u32>) -> bool {
+    pub fn change(&self, of: Option<u32>, next: &mut dyn FnMut(u32) -> Option<u32>) -> bool {
         change(&self.0, |seen| {
             let generation = generation(seen);
             let is_open = generation != CLOSED && of.is_none_or(|of| of == generation);

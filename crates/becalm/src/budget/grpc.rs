@@ -81,14 +81,14 @@ impl Account for GrpcBudget {
     fn failed(&self, failure: &Failure) {
         let may_be_retried = matches!(failure.class, Class::Transient | Class::Throttled);
         if may_be_retried || failure.hint == Some(Hint::Stop) {
-            self.tokens.change(None, |tokens| {
+            self.tokens.change(None, &mut |tokens| {
                 (tokens > 0).then(|| tokens.saturating_sub(TOKEN))
             });
         }
     }
 
     fn call_succeeded(&self, _is_clean: bool) {
-        self.tokens.change(None, |tokens| {
+        self.tokens.change(None, &mut |tokens| {
             let next = tokens
                 .saturating_add(self.ratio.load(Ordering::Relaxed))
                 .min(self.most.load(Ordering::Relaxed));

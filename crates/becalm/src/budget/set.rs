@@ -52,7 +52,9 @@ type Others = [Once<Box<dyn Account>>; Kind::ALL.len()];
     reason = "what is made once is one word where it is empty"
 )]
 fn others() -> Box<Others> {
-    Box::new(Kind::ALL.map(|kind| Once::new(|| kind.closed())))
+    Box::new(core::array::from_fn(|at| {
+        Once::new(|| Kind::ALL[at].closed())
+    }))
 }
 
 /// How much one kind has left.

@@ -48,7 +48,7 @@ pub(super) struct TokenBudget {
 impl TokenBudget {
     #[inline]
     fn deposit(&self, generation: Option<u32>, tokens: impl Fn() -> u32) {
-        self.available.change(generation, |available| {
+        self.available.change(generation, &mut |available| {
             let next = available
                 .saturating_add(tokens())
                 .min(self.capacity.load(Ordering::Relaxed));
@@ -82,7 +82,7 @@ impl Account for TokenBudget {
     /// In whole tokens, all of them or nothing.
     fn take(&self, generation: u32, _now: Instant, failure: &Failure) -> Option<u32> {
         let mut cost = 0;
-        let taken = self.available.change(Some(generation), |available| {
+        let taken = self.available.change(Some(generation), &mut |available| {
             cost = match failure.class {
                 Class::Throttled => self.throttled_cost.load(Ordering::Relaxed),
                 _ => self.cost.load(Ordering::Relaxed),

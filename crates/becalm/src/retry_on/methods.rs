@@ -79,7 +79,7 @@ const OTHERS: [&str; 5] = ["POST", "PATCH", "LOCK", "CONNECT", "PURGE"];
 /// What to write instead of what is no method: no token in capital letters (RFC 9110 section 5.6.2; of the methods in use
 /// none has a small letter), or a slip of one that is known.
 pub(crate) fn remedy(method: &str) -> Option<String> {
-    let known = || IDEMPOTENT.into_iter().chain(OTHERS);
+    let known = || IDEMPOTENT.iter().chain(&OTHERS).copied();
     let is_in_token = |byte: u8| {
         byte.is_ascii_uppercase() || byte.is_ascii_digit() || b"!#$%&'*+-.^_`|~".contains(&byte)
     };
