@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use becalm::support::Lone;
-use becalm_sim::occ::published::{ROWS, Strategy};
+use becalm_sim::occ::published::{CLIENTS, Strategy};
 use becalm_sim::occ::{self, Contest};
 
 use crate::measure::{Case, Group};
@@ -33,12 +33,12 @@ pub fn case() -> Case {
 fn sweep(trials: u32) -> u64 {
     let of = |strategy: Strategy| {
         let lone = Lone::new(strategy.policy(), Duration::ZERO).expect("a valid policy");
-        let size = move |row: &occ::published::Row| {
-            let contest = Contest::of(row.clients);
-            let means = occ::trials(&contest, &lone, 1, trials).expect("a valid contest");
+        let size = move |clients: u32| {
+            let contest = Contest::of(clients);
+            let means = occ::trials(&contest, &lone, 1, trials, 1).expect("a valid contest");
             means.events
         };
-        ROWS.iter().map(size).sum::<u64>()
+        CLIENTS.into_iter().map(size).sum::<u64>()
     };
     Strategy::ALL.into_iter().map(of).sum()
 }

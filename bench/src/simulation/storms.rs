@@ -34,7 +34,7 @@ pub fn cases() -> [Case; 3] {
 fn storm(name: &str) -> Scenario {
     let entry = catalogue::find(name).expect("an entry of the catalogue");
     let parameters = Parameters::of(entry.parameters);
-    let policy = (entry.policy)(&parameters).budget(Budget::None);
-    let scenario = entry.scenario.expect("an entry with a world");
+    let policy = (entry.policy)().budget(Budget::None);
+    let scenario = entry.scenario().expect("an entry with a world");
     scenario(&parameters, &policy)
 }

@@ -82,6 +82,8 @@ pub mod tune;
 pub mod verdict;
 pub mod world;
 
+mod invalid;
+
 // How it is done, and the closed forms that it is held against: for the tests, the bench and the
 // drill of this repository, and no promise to anybody else.
 #[doc(hidden)]

@@ -255,12 +255,23 @@ pub enum Tolerance {
 impl Comparison {
     /// Whether the simulation is right. A value that is not a number never is.
     pub fn holds(&self) -> bool {
-        let off = (self.got - self.expected).abs();
-        match self.tolerance {
-            Tolerance::Relative(share) => off <= share * self.expected.abs(),
-            Tolerance::Absolute(most) => off <= most,
-            Tolerance::AtMost => self.got <= self.expected,
-            Tolerance::AtLeast => self.got >= self.expected,
+        self.room() >= 0.0
+    }
+
+    /// How much further off the value might be; below zero where it does not hold.
+    pub(crate) fn room(&self) -> f64 {
+        let (expected, got) = (self.expected, self.got);
+        let off = (got - expected).abs();
+        let room = match self.tolerance {
+            Tolerance::Relative(share) => share * expected.abs() - off,
+            Tolerance::Absolute(most) => most - off,
+            Tolerance::AtMost => expected - got,
+            Tolerance::AtLeast => got - expected,
+        };
+        if room.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            room
         }
     }
 }

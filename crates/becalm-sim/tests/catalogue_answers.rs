@@ -24,7 +24,9 @@ fn studied(
     }
     let mut plan = Plan::default();
     (plan.runs, plan.threads, plan.is_quick) = (Some(2), threads, true);
-    (entry.study)(&parameters, &candidates(policies), &plan).expect("a study")
+    entry
+        .study(&parameters, &candidates(policies), &plan)
+        .expect("a study")
 }
 
 fn once() -> Policy {

@@ -65,8 +65,8 @@ fn a_world_that_makes_no_sense_is_refused_by_the_flag_at_fault() {
         let entry = find(name).expect("an entry");
         let mut parameters = Parameters::of(entry.parameters);
         parameters.set(flag, value).expect("it reads");
-        let candidate = becalm_sim::catalogue::Candidate::new("own", (entry.policy)(&parameters));
-        let refused = (entry.study)(&parameters, &[candidate], &Plan::default());
+        let candidate = becalm_sim::catalogue::Candidate::new("own", (entry.policy)());
+        let refused = entry.study(&parameters, &[candidate], &Plan::default());
         let refused = refused.expect_err(flag);
         assert_eq!(refused.name, flag, "{name}: {refused}");
         assert!(refused.to_string().contains(part), "{name}: {refused}");

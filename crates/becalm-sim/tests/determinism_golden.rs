@@ -21,14 +21,16 @@ fn studied(name: &str, threads: usize) -> (Parameters, Policy, Study) {
     for (parameter, value) in sizes::of(name) {
         parameters.set(parameter, value).expect("a parameter");
     }
-    let own = (entry.policy)(&parameters);
+    let own = (entry.policy)();
     let equal = own.clone().jitter(Jitter::Equal).attempts(3);
     let candidates =
         [("own", own.clone()), ("equal", equal)].map(|(name, policy)| Candidate::new(name, policy));
     let mut plan = Plan::default();
     plan.runs = Some(2);
     plan.threads = threads;
-    let study = (entry.study)(&parameters, &candidates, &plan).expect("valid parameters");
+    let study = entry
+        .study(&parameters, &candidates, &plan)
+        .expect("valid parameters");
     (parameters, own, study)
 }
 
@@ -38,7 +40,7 @@ fn agrees(name: &str) {
     let mut got = Fingerprint::new();
     got.study(&study);
     let entry = catalogue::find(name).expect("an entry of the catalogue");
-    if let Some(build) = entry.scenario {
+    if let Some(build) = entry.scenario() {
         got.recording(&world::run(&build(&parameters, &own), 1));
     }
     let (got, golden) = (got.value(), golden::of(name));

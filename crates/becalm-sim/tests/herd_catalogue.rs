@@ -55,14 +55,12 @@ fn study(entry: &'static Entry, settings: &[(&str, &str)], plan: &Plan<'_>) -> S
     for (name, value) in settings {
         parameters.set(name, value).expect("a parameter");
     }
-    let jittered = |jitter: Jitter| {
-        Candidate::new(
-            jitter.to_string(),
-            (entry.policy)(&parameters).jitter(jitter),
-        )
-    };
+    let jittered =
+        |jitter: Jitter| Candidate::new(jitter.to_string(), (entry.policy)().jitter(jitter));
     let candidates = [Jitter::None, Jitter::Full, Jitter::Equal].map(jittered);
-    (entry.study)(&parameters, &candidates, plan).expect("a study")
+    entry
+        .study(&parameters, &candidates, plan)
+        .expect("a study")
 }
 
 /// Small settings of each.
@@ -229,9 +227,11 @@ fn who_takes_no_hint_as_long_as_appointments_are_is_told() {
     for (name, value) in [("clients", "300"), ("capacity", "5"), ("ahead", "2m")] {
         parameters.set(name, value).expect("a parameter");
     }
-    let policy = (entry.policy)(&parameters).max_hint(std::time::Duration::from_secs(10));
+    let policy = (entry.policy)().max_hint(std::time::Duration::from_secs(10));
     let asked = Candidate::new("short", policy);
-    let study = (entry.study)(&parameters, &[asked], &plan(1)).expect("a study");
+    let study = entry
+        .study(&parameters, &[asked], &plan(1))
+        .expect("a study");
     let short = study.contenders.iter().find(|it| it.name == "short");
     let evidence = &short.expect("a contender").evidence;
     assert!(evidence.contains("further ahead than 10s"), "{evidence}");
@@ -271,12 +271,12 @@ fn what_cannot_be_simulated_is_refused_by_name() {
         let entry = find(name).expect("an entry");
         let mut parameters = Parameters::of(entry.parameters);
         parameters.set(setting, value).expect("it reads");
-        let refused = (entry.study)(&parameters, &[], &plan(1));
+        let refused = entry.study(&parameters, &[], &plan(1));
         assert_eq!(refused.map_err(|it| it.name), Err(setting), "{name}");
     }
     let entry = find("herd").expect("an entry");
     let parameters = Parameters::of(entry.parameters);
-    let candidate = Candidate::new("never", (entry.policy)(&parameters).attempts(0));
-    let refused = (entry.study)(&parameters, &[candidate], &plan(1));
+    let candidate = Candidate::new("never", (entry.policy)().attempts(0));
+    let refused = entry.study(&parameters, &[candidate], &plan(1));
     assert_eq!(refused.map_err(|it| it.name), Err("attempts"));
 }

@@ -19,7 +19,7 @@ fn outcome(name: &str, values: &[(&str, String)], policy: &Policy, seed: u64) ->
     for (name, value) in values {
         parameters.set(name, value).expect("a parameter");
     }
-    let build = entry.scenario.expect("an entry with a world");
+    let build = entry.scenario().expect("an entry with a world");
     let scenario = build(&parameters, policy);
     judge(&scenario, &world::run(&scenario, seed))
 }

@@ -26,14 +26,14 @@ fn plan() -> Plan<'static> {
 fn swept(name: &str, settings: &[(&str, &str)], text: &str) -> Study {
     let entry = entry(name);
     let parameters = parameters(entry, settings);
-    let policy = (entry.policy)(&parameters);
+    let policy = (entry.policy)();
     let sweep = Sweep::read(text, &parameters).expect("axes");
     let takes = |given: &Parameters, policy: &becalm::Policy| entry.validate(given, policy);
     let points = sweep.points_of(&policy, &parameters, takes);
     let points = points.unwrap_or_else(|error| panic!("{name} {text}: {error}"));
     let brief = Brief::of(entry, &parameters);
     let study = study(&brief, &sweep, &points, &plan(), |point, plan| {
-        (entry.study)(&point.parameters, &[point.candidate()], plan)
+        entry.study(&point.parameters, &[point.candidate()], plan)
     });
     study.expect("every point is valid")
 }
@@ -41,7 +41,7 @@ fn swept(name: &str, settings: &[(&str, &str)], text: &str) -> Study {
 fn refused(name: &str, text: &str) -> String {
     let entry = entry(name);
     let parameters = Parameters::of(entry.parameters);
-    let policy = (entry.policy)(&parameters);
+    let policy = (entry.policy)();
     let sweep = Sweep::read(text, &parameters);
     let points = sweep.and_then(|it| {
         it.points_of(&policy, &parameters, |given, policy| {
@@ -66,11 +66,13 @@ fn a_point_of_a_herd_says_what_its_study_says() {
     let herd = entry("herd");
     let parameters = parameters(herd, SMALL_HERD);
     for (contender, base) in swept.contenders.iter().zip(["200ms", "2s"]) {
-        let mut policy = (herd.policy)(&parameters);
+        let mut policy = (herd.policy)();
         policy.base = becalm::duration::parse(base).expect("a time");
         policy.cap = becalm::duration::parse("5s").expect("a time");
         let candidate = becalm_sim::catalogue::Candidate::new(contender.name.clone(), policy);
-        let studied = (herd.study)(&parameters, &[candidate], &plan()).expect("a study");
+        let studied = herd
+            .study(&parameters, &[candidate], &plan())
+            .expect("a study");
         let figures = &studied.contenders[0].figures;
         assert_eq!(contender.figures.len(), figures.len());
         assert!(figures.iter().all(|it| contender.figures.contains(it)));
@@ -332,14 +334,16 @@ fn what_a_scenario_is_about_is_what_its_sweep_shows() {
 fn every_scenario_takes_its_own_defaults_and_runs_nothing_to_say_so() {
     for entry in ENTRIES {
         let parameters = Parameters::of(entry.parameters);
-        let policy = (entry.policy)(&parameters);
+        let policy = (entry.policy)();
         assert_eq!(
             entry.validate(&parameters, &policy),
             Ok(()),
             "{}",
             entry.name
         );
-        let nobody = (entry.study)(&parameters, &[], &Plan::default()).expect("a study");
+        let nobody = entry
+            .study(&parameters, &[], &Plan::default())
+            .expect("a study");
         assert_eq!(
             (nobody.events, nobody.contenders.len()),
             (0, 0),

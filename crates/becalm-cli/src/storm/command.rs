@@ -190,7 +190,7 @@ fn policy_is_given(given: &ArgMatches) -> bool {
 fn tune() -> Command {
     // Those without a service are understood all the same, to be told what to do instead.
     let all = ENTRIES.iter().map(|entry| {
-        let is_searchable = entry.scenario.is_some();
+        let is_searchable = entry.scenario().is_some();
         scenario::<TuneFlags>(entry).hide(!is_searchable)
     });
     Command::new(TUNE)

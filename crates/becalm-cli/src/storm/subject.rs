@@ -52,7 +52,7 @@ impl Subject<'_> {
     /// The policy that flags start from.
     pub fn policy(&self) -> Policy {
         match self {
-            Self::Entry(entry, parameters) => (entry.policy)(parameters),
+            Self::Entry(entry, _) => (entry.policy)(),
             Self::Own(own) => own.policy().clone(),
         }
     }
@@ -62,7 +62,7 @@ impl Subject<'_> {
         match self {
             Self::Entry(entry, parameters) => {
                 entry.validate(parameters, policy).ok()?;
-                entry.scenario.map(|build| build(parameters, policy))
+                entry.scenario().map(|build| build(parameters, policy))
             }
             Self::Own(own) => Some(own.under(policy)),
         }
@@ -89,7 +89,7 @@ impl Subject<'_> {
     pub fn study(&self, candidates: &[Candidate], plan: &Plan<'_>) -> Result<Study, String> {
         match self {
             Self::Entry(entry, parameters) => {
-                let studied = (entry.study)(parameters, candidates, plan);
+                let studied = entry.study(parameters, candidates, plan);
                 studied.map_err(|invalid| invalid.to_string())
             }
             Self::Own(own) => own.study(candidates, plan),
@@ -121,12 +121,12 @@ impl Subject<'_> {
                 let mut points = points.map_err(refused)?;
                 let build = |point: &Point| {
                     entry
-                        .scenario
+                        .scenario()
                         .map(|it| it(&point.parameters, &point.policy))
                 };
                 check_places(&mut points, start, build)?;
                 let study = sweep::study(&brief, &sweep, &points, plan, |point, plan| {
-                    (entry.study)(&point.parameters, &[point.candidate()], plan)
+                    entry.study(&point.parameters, &[point.candidate()], plan)
                 });
                 study.map_err(|invalid| format!("--sweep: {invalid}"))
             }
@@ -167,7 +167,7 @@ impl Subject<'_> {
         let build: Box<dyn Fn(&Policy) -> Scenario> = match self {
             Self::Own(own) => Box::new(|policy| own.under(policy)),
             Self::Entry(entry, parameters) => {
-                let Some(build) = entry.scenario else {
+                let Some(build) = entry.scenario() else {
                     return Err(refused(no_services(entry)));
                 };
                 let valid = entry.validate(parameters, given);

@@ -61,7 +61,7 @@ impl Beside {
 /// every client of theirs is worked off by then.
 pub fn catalogue() -> Vec<Scenario> {
     let worlds = ENTRIES.iter().filter_map(|entry| {
-        let build = entry.scenario?;
+        let build = entry.scenario()?;
         let scenario = build(&Parameters::of(entry.parameters), &Policy::default());
         is_bounded(&scenario).then_some(scenario)
     });

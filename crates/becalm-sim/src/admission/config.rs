@@ -1,11 +1,11 @@
 //! What can the server do, and who stands before it?
 
-use std::fmt;
 use std::time::Duration;
 
 use becalm_admission::{Admission, InvalidAdmission};
 
-use crate::herd::{Herd, InvalidHerd};
+use crate::herd::Herd;
+use crate::invalid::InvalidParameter;
 
 /// A herd, and a server to which each connection is work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,63 +59,36 @@ impl Handshakes {
     ///
     /// # Errors
     ///
-    /// [`InvalidHandshakes`] names the field and the remedy.
-    pub fn validate(&self) -> Result<(), InvalidHandshakes> {
-        self.herd.validate().map_err(InvalidHandshakes::Herd)?;
+    /// [`InvalidParameter`] names the field and the remedy.
+    pub fn validate(&self) -> Result<(), InvalidParameter> {
+        self.herd.validate()?;
         if self.backlog == 0 {
-            return Err(InvalidHandshakes::Backlog);
+            let sentence = "a server without a backlog answers nobody; set at least 1";
+            return Err(InvalidParameter::new("backlog", sentence));
         }
-        let admission = self.admission().validate();
-        admission.map_err(InvalidHandshakes::Admission)
+        self.admission().validate().map_err(refused)
     }
 }
 
-/// Why handshakes are refused. `Display` names the field and the remedy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidHandshakes {
-    /// Of the herd.
-    Herd(InvalidHerd),
-    /// `backlog` is 0.
-    Backlog,
-    /// Of the admission.
-    Admission(InvalidAdmission),
+/// An admission that is refused, in the words of this simulator.
+pub(super) fn refused(reason: InvalidAdmission) -> InvalidParameter {
+    let (field, sentence) = match reason {
+        InvalidAdmission::Patience => (
+            "patience",
+            "clients wait from 1ms to 1h for a handshake; set 4s",
+        ),
+        InvalidAdmission::Horizon => (
+            "ahead",
+            "appointments reach from the patience to a day ahead; set 60s",
+        ),
+        InvalidAdmission::Places => (
+            "ahead",
+            "appointments reach over more than 16 million places; set less",
+        ),
+        _ => (
+            "capacity",
+            "a server does from 1 to 1000000000 handshakes a second; set 500",
+        ),
+    };
+    InvalidParameter::new(field, sentence)
 }
-
-impl InvalidHandshakes {
-    /// The field at fault.
-    pub const fn field(self) -> &'static str {
-        match self {
-            Self::Herd(herd) => herd.field(),
-            Self::Backlog => "backlog",
-            Self::Admission(InvalidAdmission::Patience) => "patience",
-            Self::Admission(InvalidAdmission::Horizon | InvalidAdmission::Places) => "ahead",
-            Self::Admission(_) => "capacity",
-        }
-    }
-}
-
-impl fmt::Display for InvalidHandshakes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Herd(herd) => herd.fmt(f),
-            Self::Backlog => {
-                f.write_str("a server without a backlog answers nobody; set at least 1")
-            }
-            Self::Admission(InvalidAdmission::Patience) => {
-                f.write_str("clients wait from 1ms to 1h for a handshake; set 4s")
-            }
-            Self::Admission(InvalidAdmission::Horizon) => {
-                f.write_str("appointments reach from the patience to a day ahead; set 60s")
-            }
-            Self::Admission(InvalidAdmission::Places) => {
-                f.write_str("appointments reach over more than 16 million places; set less")
-            }
-            Self::Admission(_) => {
-                f.write_str("a server does from 1 to 1000000000 handshakes a second; set 500")
-            }
-        }
-    }
-}
-
-impl std::error::Error for InvalidHandshakes {}

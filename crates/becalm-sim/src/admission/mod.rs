@@ -16,5 +16,5 @@ use becalm::support::Lone;
 use becalm_admission::AdmissionController;
 
 pub use arrivals::Arrivals;
-pub use config::{Door, Handshakes, InvalidHandshakes};
+pub use config::{Door, Handshakes};
 pub use run::run;

@@ -10,9 +10,11 @@ use becalm::time::Instant;
 use becalm_admission::{AddressGroup, AdmissionController, Answer, Arrival, Turn, Waiting};
 
 use super::arrivals::Arrivals;
+use super::config::refused;
 use super::event::What;
 use super::fleet::{Fleet, nanos};
-use super::{Door, Handshakes, InvalidHandshakes};
+use super::{Door, Handshakes};
+use crate::invalid::InvalidParameter;
 
 /// Runs a herd before a door once. Equal seeds leave equal records.
 ///
@@ -24,10 +26,10 @@ pub fn run(
     door: Door,
     lone: &Lone,
     seed: u64,
-) -> Result<Arrivals, InvalidHandshakes> {
+) -> Result<Arrivals, InvalidParameter> {
     handshakes.validate()?;
-    let controller = AdmissionController::new(handshakes.admission(), SplitMix64::new(seed))
-        .map_err(InvalidHandshakes::Admission)?;
+    let controller =
+        AdmissionController::new(handshakes.admission(), SplitMix64::new(seed)).map_err(refused)?;
     let mut fleet = Fleet::of(handshakes, lone, seed);
     let mut server = Server {
         door,

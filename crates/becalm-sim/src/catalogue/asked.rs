@@ -1,19 +1,20 @@
-//! What was asked of a scenario of the world, and does it make sense?
+//! What is asked of a scenario of the world, does it make sense, and what is told of it?
 
 use becalm::Policy;
 
-use super::entry::judgeable;
-use super::{Candidate, Entry, InvalidParameter, Parameters};
-use crate::scenario::Scenario;
-use crate::study::{Plan, Study};
-use crate::verdict::{self, Brief, Thoroughness};
+use super::{Candidate, InvalidParameter, Parameters};
+use crate::record::Recording;
+use crate::scenario::{InvalidScenario, Scenario};
+use crate::study::{Contender, Plan, Study};
+use crate::verdict::{self, Brief, Thoroughness, Unjudgeable};
+use crate::world;
 
 /// From where to where a parameter makes sense.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Range {
-    pub name: &'static str,
-    pub least: f64,
-    pub most: f64,
+    name: &'static str,
+    least: f64,
+    most: f64,
 }
 
 impl Range {
@@ -22,9 +23,20 @@ impl Range {
     }
 
     /// Calls per second: as many as a run of some minutes can be asked for.
-    pub const LOAD: Self = Self::new("load", 1e-3, 1e6);
+    const LOAD: Self = Self::new("load", 1e-3, 1e6);
+
+    /// Of other parameters that several worlds have.
+    const USUAL: [Self; 4] = [
+        Self::new("clients", 1.0, 1e6),
+        Self::new("workers", 1.0, 1e6),
+        Self::new("queue", 0.0, 1e7),
+        Self::new("accepts", 1e-3, 1e6),
+    ];
 
     fn check(&self, parameters: &Parameters) -> Result<(), InvalidParameter> {
+        if parameters.iter().all(|(it, _)| it.name != self.name) {
+            return Ok(());
+        }
         let value = parameters.number(self.name);
         if (self.least..=self.most).contains(&value) {
             return Ok(());
@@ -37,34 +49,102 @@ impl Range {
     }
 }
 
-/// Judges each candidate in the scenario that the parameters describe, as thoroughly as is usual.
-pub(super) fn study(
-    entry: &Entry,
-    ranges: &[Range],
-    build: fn(&Parameters, &Policy) -> Scenario,
-    given: (&Parameters, &[Candidate], &Plan<'_>),
-) -> Result<Study, InvalidParameter> {
-    study_with(entry, Thoroughness::default(), ranges, build, given)
+/// A scenario under parameters and a policy.
+pub(super) type Build = fn(&Parameters, &Policy) -> Scenario;
+
+/// The world of an entry, and how it is studied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct World {
+    pub build: Build,
+    ranges: &'static [Range],
+    is_quick: bool,
+    tell: fn(&Asked<'_>, &mut Study),
 }
 
-/// Studies an entry as thoroughly as this.
-pub(super) fn study_with(
-    entry: &Entry,
-    thoroughness: Thoroughness,
-    ranges: &[Range],
-    build: fn(&Parameters, &Policy) -> Scenario,
-    (parameters, candidates, plan): (&Parameters, &[Candidate], &Plan<'_>),
-) -> Result<Study, InvalidParameter> {
-    for range in ranges {
-        range.check(parameters)?;
+impl World {
+    /// Studied as thoroughly as is usual.
+    pub const fn new(build: Build) -> Self {
+        Self {
+            build,
+            ranges: &[],
+            is_quick: false,
+            tell: |_, _| (),
+        }
     }
-    let build = |policy: &Policy| build(parameters, policy);
-    for candidate in candidates {
-        judgeable(entry, &candidate.scenario(build))?;
+
+    /// With parameters of its own that have a range.
+    pub const fn within(mut self, ranges: &'static [Range]) -> Self {
+        self.ranges = ranges;
+        self
     }
-    let brief = Brief::of(entry, parameters);
-    let studied = verdict::study_within(&brief, thoroughness, candidates, plan, build);
-    studied.map_err(|too_much| InvalidParameter::new("", too_much.to_string()))
+
+    /// Without searches: only what a run does is asked, not how much is survived.
+    pub const fn quick(mut self) -> Self {
+        self.is_quick = true;
+        self
+    }
+
+    /// What else a study of it tells.
+    pub const fn telling(mut self, tell: fn(&Asked<'_>, &mut Study)) -> Self {
+        self.tell = tell;
+        self
+    }
+
+    /// Judges each candidate in the scenario that the parameters describe.
+    pub fn study(
+        &self,
+        brief: &Brief,
+        parameters: &Parameters,
+        candidates: &[Candidate],
+        plan: &Plan<'_>,
+    ) -> Result<Study, InvalidParameter> {
+        let usual = std::iter::once(&Range::LOAD).chain(self.ranges);
+        for range in usual.chain(&Range::USUAL) {
+            range.check(parameters)?;
+        }
+        let build = |policy: &Policy| (self.build)(parameters, policy);
+        for candidate in candidates {
+            judgeable(parameters, &candidate.scenario(build))?;
+        }
+        let thoroughness = if self.is_quick {
+            Thoroughness::QUICK
+        } else {
+            Thoroughness::default()
+        };
+        let studied = verdict::study_within(brief, thoroughness, candidates, plan, build);
+        let too_much = |it: verdict::TooMuch| InvalidParameter::new("", it.to_string());
+        let mut study = studied.map_err(too_much)?;
+        let asked = Asked {
+            parameters,
+            candidates,
+            plan,
+            build: self.build,
+        };
+        (self.tell)(&asked, &mut study);
+        Ok(study)
+    }
+}
+
+/// What a world was studied with.
+pub(super) struct Asked<'a> {
+    pub parameters: &'a Parameters,
+    candidates: &'a [Candidate],
+    plan: &'a Plan<'a>,
+    build: Build,
+}
+
+impl Asked<'_> {
+    /// Each contender, and one run of its world.
+    pub fn runs<'c>(
+        &self,
+        contenders: &'c mut [Contender],
+    ) -> impl Iterator<Item = (&'c mut Contender, Recording)> {
+        let each = self.candidates.iter().zip(contenders);
+        each.map(|(candidate, contender)| {
+            let scenario = candidate.scenario(|policy| (self.build)(self.parameters, policy));
+            (contender, world::run(&scenario, self.plan.seed))
+        })
+    }
 }
 
 /// A count as the world takes it. Larger ones saturate, and are refused by a range.
@@ -72,12 +152,29 @@ pub(super) fn count(parameters: &Parameters, name: &str) -> u32 {
     u32::try_from(parameters.count(name)).unwrap_or(u32::MAX)
 }
 
-/// The parameters of an entry with these values: for checks, which know what they set.
-pub(super) fn given(entry: &Entry, values: &[(&str, String)]) -> Parameters {
-    let mut parameters = Parameters::of(entry.parameters);
-    for (name, value) in values {
-        let set = parameters.set(name, value);
-        debug_assert!(set.is_ok(), "{set:?}");
-    }
-    parameters
+/// Whether a verdict can be given on a scenario with these parameters.
+pub(super) fn judgeable(
+    parameters: &Parameters,
+    scenario: &Scenario,
+) -> Result<(), InvalidParameter> {
+    verdict::judgeable(scenario)
+        .map_err(|reason| InvalidParameter::new(flag(parameters, &reason), reason.to_string()))
+}
+
+/// The parameter that is named as the field of the scenario is; empty where there is none.
+fn flag(parameters: &Parameters, reason: &Unjudgeable) -> &'static str {
+    let field = match reason {
+        Unjudgeable::TooShort { .. } | Unjudgeable::Invalid(InvalidScenario::Horizon) => "horizon",
+        Unjudgeable::Coarse { .. } => "bucket",
+        Unjudgeable::Invalid(
+            InvalidScenario::Time { field, .. }
+            | InvalidScenario::Rate { field, .. }
+            | InvalidScenario::Count { field, .. }
+            | InvalidScenario::Share { field, .. },
+        ) => field,
+        Unjudgeable::Invalid(_) => return "",
+    };
+    let name = field.replace(' ', "-");
+    let found = parameters.iter().find(|(it, _)| it.name == name);
+    found.map_or("", |(parameter, _)| parameter.name)
 }

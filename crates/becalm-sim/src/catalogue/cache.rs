@@ -4,18 +4,16 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy};
 
-use super::asked::{self, Range, count};
+use super::asked::{Range, World, count};
+use super::entry::Studied;
 use super::measure::{between, clients, compare, compare_share, service, success, worst};
-use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
-use crate::engine::{Distribution, each_in_order};
-use crate::oracle;
+use super::parts::{bounded, callers, unbounded};
+use super::{Entry, Parameters, usual};
+use crate::engine::each_in_order;
 use crate::record::Recording;
-use crate::scenario::{
-    Arrivals, Cache, Downstream, Effect, Population, Scenario, Service, Trigger,
-};
-use crate::study::{Comparison, Plan, Study, Tolerance};
-use crate::verdict::Thoroughness;
-use crate::world;
+use crate::scenario::{Cache, Downstream, Effect, Scenario, Trigger};
+use crate::study::{Comparison, Plan, Tolerance};
+use crate::{oracle, world};
 
 /// The entry.
 pub const CACHE: Entry = Entry {
@@ -45,62 +43,33 @@ pub const CACHE: Entry = Entry {
         parameter!("horizon": Duration = "60s", "how long a run lasts; the cache is lost at 10 s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
-    policy,
-    scenario: Some(scenario),
-    study,
+    policy: Policy::default,
+    // Losing a cache takes no time, so that there is no longest loss to search for.
+    studied: Studied::In(World::new(scenario).within(RANGES).quick()),
     check,
 };
-
-fn policy(_: &Parameters) -> Policy {
-    Policy::default()
-}
 
 /// When the cache is lost.
 const FROM: Duration = Duration::from_secs(10);
 
 /// Clients of a service that looks into its cache, and then asks the database once.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
-    let timeout = parameters.duration("timeout");
     let mut cache = Cache::new(count(parameters, "keys"), parameters.number("hits"));
     cache.keeps_late_fills = parameters.text("late-fills") == "kept";
     let fill = Downstream::new("database", Policy::default().attempts(1));
-    let millisecond = Distribution::Constant(Duration::from_millis(1));
-    let mut front = Service::new("service", Service::UNLIMITED, millisecond).calls(fill);
+    let mut front = unbounded("service", Duration::from_millis(1)).calls(fill);
     front.cache = Some(cache);
-    let time = Distribution::Exponential(parameters.duration("service-time"));
-    let arrivals = Arrivals::Poisson(parameters.number("load"));
     let lost = Effect::CacheLoss {
         service: "service".to_owned(),
     };
     Scenario::new("cache", parameters.duration("horizon"))
         .service(front)
-        .service(
-            Service::new("database", count(parameters, "workers"), time)
-                .queue(count(parameters, "queue")),
-        )
-        .population(
-            Population::new("clients", "service", arrivals, policy.clone()).timeout(timeout),
-        )
+        .service(bounded("database", parameters))
+        .population(callers(parameters, policy).timeout(parameters.duration("timeout")))
         .trigger(Trigger::new(FROM, Duration::from_secs(1), lost))
 }
 
-const RANGES: &[Range] = &[
-    Range::LOAD,
-    Range::new("keys", 1.0, 1e7),
-    Range::new("workers", 1.0, 1e6),
-    Range::new("queue", 0.0, 1e7),
-];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    // Losing a cache takes no time, so that there is no longest loss to search for.
-    let thoroughness = Thoroughness::QUICK;
-    let given = (parameters, candidates, plan);
-    asked::study_with(&CACHE, thoroughness, RANGES, scenario, given)
-}
+const RANGES: &[Range] = &[Range::new("keys", 1.0, 1e7)];
 
 /// The share of keyed requests that hit, from one second to another.
 fn hits(recording: &Recording, from: u64, to: u64) -> f64 {
@@ -112,15 +81,12 @@ fn hits(recording: &Recording, from: u64, to: u64) -> f64 {
 
 /// A run of the check: the load, what happens to late fills, how long.
 fn run(load: f64, (keys, late_fills): (u32, &str), seconds: u64, seed: u64) -> Recording {
-    let parameters = asked::given(
-        &CACHE,
-        &[
-            ("load", load.to_string()),
-            ("keys", keys.to_string()),
-            ("late-fills", late_fills.to_owned()),
-            ("horizon", format!("{seconds}s")),
-        ],
-    );
+    let parameters = CACHE.given(&[
+        ("load", load.to_string()),
+        ("keys", keys.to_string()),
+        ("late-fills", late_fills.to_owned()),
+        ("horizon", format!("{seconds}s")),
+    ]);
     let once = Policy::default().attempts(1).budget(Budget::None);
     world::run(&scenario(&parameters, &once), seed)
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use becalm::{Budget, Jitter, Policy};
 
-use super::asked::{self, Range};
+use super::asked::{Range, World};
+use super::entry::Studied;
 use super::measure::{compare, rate, service};
-use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
-use crate::engine::Distribution;
-use crate::oracle;
-use crate::scenario::{Arrivals, Limit, Population, Scenario, Service};
-use crate::study::{Comparison, Plan, Study, Tolerance};
-use crate::world;
+use super::parts::{callers, limited};
+use super::{Entry, Parameters, usual};
+use crate::scenario::Scenario;
+use crate::study::{Comparison, Plan, Tolerance};
+use crate::{oracle, world};
 
 /// The entry.
 pub const CASCADE: Entry = Entry {
@@ -33,46 +33,24 @@ pub const CASCADE: Entry = Entry {
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
     policy,
-    scenario: Some(scenario),
-    study,
+    studied: Studied::In(World::new(scenario).within(RANGES)),
     check,
 };
 
 /// The book's clients retry after a second.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::fixed(Duration::from_secs(1))
 }
 
 /// One client of a service that accepts so many requests per second, and refuses for nothing.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     let capacity = parameters.number("capacity");
-    let time = Distribution::Constant(Duration::from_millis(10));
-    let mut service = Service::new("service", Service::UNLIMITED, time);
-    service.limit = Some(Limit {
-        rate: capacity,
-        // A tenth of a second's worth: enough that what chance leaves unused is not lost.
-        burst: (capacity / 10.0).max(1.0),
-    });
-    let arrivals = Arrivals::Poisson(parameters.number("load"));
     Scenario::new("cascade", parameters.duration("horizon"))
-        .service(service)
-        .population(Population::new(
-            "clients",
-            "service",
-            arrivals,
-            policy.clone(),
-        ))
+        .service(limited(capacity, Duration::from_millis(10)))
+        .population(callers(parameters, policy))
 }
 
-const RANGES: &[Range] = &[Range::LOAD, Range::new("capacity", 1e-3, 1e6)];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    asked::study(&CASCADE, RANGES, scenario, (parameters, candidates, plan))
-}
+const RANGES: &[Range] = &[Range::new("capacity", 1e-3, 1e6)];
 
 fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     let (capacity, horizon) = if quick { (500.0, 80) } else { (1000.0, 300) };
@@ -83,14 +61,11 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
             .jitter(Jitter::Full)
             .attempts(attempts)
             .budget(Budget::None);
-        let parameters = asked::given(
-            &CASCADE,
-            &[
-                ("load", (above * capacity).to_string()),
-                ("capacity", capacity.to_string()),
-                ("horizon", format!("{horizon}s")),
-            ],
-        );
+        let parameters = CASCADE.given(&[
+            ("load", (above * capacity).to_string()),
+            ("capacity", capacity.to_string()),
+            ("horizon", format!("{horizon}s")),
+        ]);
         let recording = world::run(&scenario(&parameters, &policy), plan.seed);
         let arrived = service(&recording, 0).arrived;
         // It settles within a few delays.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use becalm::support::Lone;
 use becalm::{Budget, Jitter, Policy};
 
+use super::entry::Studied;
 use super::fleet::{self, Fleet, float};
-use super::runs::{left_out, refused};
+use super::runs::left_out;
 use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::each_in_order;
 use crate::herd::{Formula, Herd, run};
@@ -40,8 +41,7 @@ pub const CLIPPED: Entry = Entry {
     ],
     contenders: &["additive:1s", "equal", "full"],
     policy,
-    scenario: None,
-    study,
+    studied: Studied::Alone(study),
     check,
 };
 
@@ -49,7 +49,7 @@ pub const CLIPPED: Entry = Entry {
 const FORMULA: &str = "clipped";
 
 /// The formula's own figures, with its jitter kept whole at the cap.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::exponential(Duration::from_secs(1))
         .cap(Duration::from_secs(32))
         .jitter(Jitter::Additive(Duration::from_secs(1)))
@@ -79,7 +79,7 @@ fn study(
     }];
     tell(1);
     for (done, candidate) in (2..).zip(candidates) {
-        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO).map_err(refused)?;
+        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO)?;
         fleets.push(Fleet {
             name: candidate.name.clone(),
             policy: candidate.policy.to_string(),

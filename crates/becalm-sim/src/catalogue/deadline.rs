@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use becalm::Policy;
 
-use super::asked::{self, Range, count};
+use super::asked::{Asked, World, count};
+use super::entry::Studied;
 use super::measure::{DEVIATIONS, between, compare, seconds, service};
-use super::{Candidate, Entry, InvalidParameter, Parameters};
+use super::{Entry, Parameters};
 use crate::engine::Distribution;
 use crate::oracle::deadline::Hangs;
 use crate::scenario::{Arrivals, Downstream, Population, Scenario, Service};
@@ -37,13 +38,12 @@ pub const DEADLINE: Entry = Entry {
     ],
     contenders: &["attempts=1", "attempt-timeout=1s"],
     policy,
-    scenario: Some(scenario),
-    study,
+    studied: Studied::In(World::new(scenario).telling(tell)),
     check,
 };
 
 /// One attempt: the book's frontend does not retry.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::default().attempts(1)
 }
 
@@ -69,14 +69,7 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
         .population(Population::new("users", "frontend", arrivals, users))
 }
 
-const RANGES: &[Range] = &[Range::LOAD, Range::new("workers", 1.0, 1e6)];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    let mut study = asked::study(&DEADLINE, RANGES, scenario, (parameters, candidates, plan))?;
+fn tell(_: &Asked<'_>, study: &mut Study) {
     let answered = study.contenders.iter().filter_map(|contender| {
         let mut figures = contender.figures.iter();
         let success = figures.find(|it| it.id == "success_share")?.value?;
@@ -88,7 +81,6 @@ fn study(
         "In the whole run so many of the calls are answered: {}.",
         list(&answered)
     );
-    Ok(study)
 }
 
 /// From one hanging request of a thread to its next, at the longest deadline of the check.
@@ -114,22 +106,19 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
 }
 
 fn served(size: u32, patience: u32, length: u32, plan: &Plan<'_>) -> Comparison {
-    let parameters = asked::given(
-        &DEADLINE,
-        &[
-            ("load", size.to_string()),
-            ("workers", size.to_string()),
-            ("patience", format!("{patience}s")),
-            ("horizon", format!("{length}s")),
-        ],
-    );
+    let parameters = DEADLINE.given(&[
+        ("load", size.to_string()),
+        ("workers", size.to_string()),
+        ("patience", format!("{patience}s")),
+        ("horizon", format!("{length}s")),
+    ]);
     let right = Hangs {
         arrivals: f64::from(size),
         work: 0.1,
         hanging: 0.05,
         deadline: f64::from(patience),
     };
-    let recording = world::run(&scenario(&parameters, &policy(&parameters)), plan.seed);
+    let recording = world::run(&scenario(&parameters, &policy()), plan.seed);
     let frontend = service(&recording, 0);
     // A thread hangs once in twenty requests, and so about every 101.9 s, all of them together at
     // first: whole rounds are counted, from half of one to half of another.

@@ -3,16 +3,17 @@
 use becalm::Policy;
 use serde::Serialize;
 
-use super::parameters::{InvalidParameter, Parameter, Parameters};
+use super::asked::{Build, World, judgeable};
+use super::parameters::{Parameter, Parameters};
 use crate::change::Candidate;
-use crate::scenario::{InvalidScenario, Scenario};
+use crate::invalid::InvalidParameter;
 use crate::study::{Comparison, Plan, Study};
-use crate::verdict::{self, Brief, Unjudgeable};
+use crate::verdict::Brief;
 
 /// A scenario of the catalogue.
 ///
-/// What it is, as data, and two functions: one that studies it with the parameters and policies
-/// given, one that checks the simulator against its right answer.
+/// What it is, as data; how it is studied; and a function that checks the simulator against its right
+/// answer.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[non_exhaustive]
 pub struct Entry {
@@ -30,20 +31,24 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// The policies that are compared where none is asked for, in the syntax of `--compare`.
     pub contenders: &'static [&'static str],
-    /// The policy that flags and contenders start from, under these parameters.
+    /// The policy that flags and contenders start from.
     #[serde(skip)]
-    pub policy: fn(&Parameters) -> Policy,
-    /// Its world under one policy, for searches, sweeps and tests; `None` where it is studied
-    /// without one.
+    pub policy: fn() -> Policy,
     #[serde(skip)]
-    pub scenario: Option<fn(&Parameters, &Policy) -> Scenario>,
-    /// Studies it.
-    #[serde(skip)]
-    pub study: fn(&Parameters, &[Candidate], &Plan<'_>) -> Result<Study, InvalidParameter>,
+    pub(super) studied: Studied,
     /// Compares the simulator with the right answer, under the plan's seed. `quick` asks for a
     /// subset that takes at most a second or two, with tolerances that are as sound for it.
     #[serde(skip)]
     pub check: fn(&Plan<'_>, quick: bool) -> Vec<Comparison>,
+}
+
+/// How a scenario of the catalogue is studied.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Studied {
+    /// In its world, each candidate judged by the rule.
+    In(World),
+    /// By a simulator of its own.
+    Alone(fn(&Parameters, &[Candidate], &Plan<'_>) -> Result<Study, InvalidParameter>),
 }
 
 /// A publication.
@@ -56,6 +61,36 @@ pub struct Source {
 }
 
 impl Entry {
+    /// Its world under one policy, for searches, sweeps and tests; `None` where it is studied
+    /// without one.
+    pub const fn scenario(&self) -> Option<Build> {
+        match self.studied {
+            Studied::In(world) => Some(world.build),
+            Studied::Alone(_) => None,
+        }
+    }
+
+    /// Studies it with these parameters and policies.
+    ///
+    /// # Errors
+    ///
+    /// A parameter out of its range, or several that make no sense together; a policy that is
+    /// refused; more than can be simulated.
+    pub fn study(
+        &self,
+        parameters: &Parameters,
+        candidates: &[Candidate],
+        plan: &Plan<'_>,
+    ) -> Result<Study, InvalidParameter> {
+        match self.studied {
+            Studied::In(world) => {
+                let brief = Brief::of(self, parameters);
+                world.study(&brief, parameters, candidates, plan)
+            }
+            Studied::Alone(study) => study(parameters, candidates, plan),
+        }
+    }
+
     /// Whether it can be studied with these parameters under this policy; asked before anything runs,
     /// of flags, of every point of a sweep and of what a search starts from alike.
     ///
@@ -69,11 +104,21 @@ impl Entry {
         policy: &Policy,
     ) -> Result<(), InvalidParameter> {
         // A study of nobody asks everything about the parameters, and runs nothing.
-        (self.study)(parameters, &[], &Plan::default())?;
-        match self.scenario {
-            Some(build) => judgeable(self, &build(parameters, policy)),
+        self.study(parameters, &[], &Plan::default())?;
+        match self.scenario() {
+            Some(build) => judgeable(parameters, &build(parameters, policy)),
             None => Ok(()),
         }
+    }
+
+    /// Its parameters with these values: for checks, which know what they set.
+    pub(super) fn given(&self, values: &[(&str, String)]) -> Parameters {
+        let mut parameters = Parameters::of(self.parameters);
+        for (name, value) in values {
+            let set = parameters.set(name, value);
+            debug_assert!(set.is_ok(), "{set:?}");
+        }
+        parameters
     }
 }
 
@@ -89,29 +134,4 @@ impl Brief {
                 .collect(),
         }
     }
-}
-
-/// Whether a verdict can be given on a scenario of this entry.
-pub(super) fn judgeable(entry: &Entry, scenario: &Scenario) -> Result<(), InvalidParameter> {
-    verdict::judgeable(scenario)
-        .map_err(|reason| InvalidParameter::new(flag(entry, &reason), reason.to_string()))
-}
-
-/// The parameter that is named as the field of the scenario is; empty where there is none.
-fn flag(entry: &Entry, reason: &Unjudgeable) -> &'static str {
-    let field = match reason {
-        Unjudgeable::TooShort { .. } | Unjudgeable::Invalid(InvalidScenario::Horizon) => "horizon",
-        Unjudgeable::Coarse { .. } => "bucket",
-        Unjudgeable::Invalid(
-            InvalidScenario::Time { field, .. }
-            | InvalidScenario::Rate { field, .. }
-            | InvalidScenario::Count { field, .. }
-            | InvalidScenario::Share { field, .. },
-        ) => field,
-        Unjudgeable::Invalid(_) => return "",
-    };
-    let name = field.replace(' ', "-");
-    let mut parameters = entry.parameters.iter();
-    let found = parameters.find(|parameter| parameter.name == name);
-    found.map_or("", |parameter| parameter.name)
 }

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy};
 
-use super::asked::{self, Range, count};
+use super::asked::{World, count};
+use super::entry::Studied;
 use super::measure::{
     DEVIATIONS, attempts_deviation, clients, compare, compare_share, float, with_quiet_end,
 };
-use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
-use crate::engine::Distribution;
-use crate::oracle;
+use super::parts::{callers, unbounded};
+use super::{Entry, Parameters, usual};
 use crate::record::{PopulationRecord, total};
-use crate::scenario::{Arrivals, Population, Scenario, Service};
-use crate::study::{Comparison, Plan, Study, Tolerance};
-use crate::world;
+use crate::scenario::Scenario;
+use crate::study::{Comparison, Plan, Tolerance};
+use crate::{oracle, world};
 
 /// The entry.
 pub const FLAKY: Entry = Entry {
@@ -38,39 +38,17 @@ pub const FLAKY: Entry = Entry {
         usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
-    policy,
-    scenario: Some(scenario),
-    study,
+    policy: Policy::default,
+    studied: Studied::In(World::new(scenario)),
     check,
 };
 
-fn policy(_: &Parameters) -> Policy {
-    Policy::default()
-}
-
 /// Clients of a service without a bound, which fails now and then.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
-    let time = Distribution::Constant(parameters.duration("service-time"));
-    let arrivals = Arrivals::Poisson(parameters.number("load"));
+    let time = parameters.duration("service-time");
     Scenario::new("flaky", parameters.duration("horizon"))
-        .service(
-            Service::new("service", Service::UNLIMITED, time)
-                .failures(parameters.number("failures")),
-        )
-        .population(
-            Population::new("clients", "service", arrivals, policy.clone())
-                .clients(count(parameters, "clients")),
-        )
-}
-
-const RANGES: &[Range] = &[Range::LOAD, Range::new("clients", 1.0, 1e6)];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    asked::study(&FLAKY, RANGES, scenario, (parameters, candidates, plan))
+        .service(unbounded("service", time).failures(parameters.number("failures")))
+        .population(callers(parameters, policy).clients(count(parameters, "clients")))
 }
 
 /// Calls that are done with within the last second, in which none begins.
@@ -80,7 +58,7 @@ fn quick_policy() -> Policy {
 
 fn run(failures: f64, policy: &Policy, (plan, quick): (&Plan<'_>, bool)) -> PopulationRecord {
     let horizon = if quick { "21s" } else { "201s" };
-    let parameters = asked::given(&FLAKY, &[("horizon", horizon.to_owned())]);
+    let parameters = FLAKY.given(&[("horizon", horizon.to_owned())]);
     let mut scenario = scenario(&parameters, policy);
     for service in &mut scenario.services {
         service.failures = failures;

@@ -9,7 +9,7 @@ use super::{Entry, InvalidParameter, Parameter, Parameters};
 use crate::engine::each_in_order;
 pub(super) use crate::engine::float;
 use crate::engine::nanos;
-use crate::herd::{self, Decides, Herd, InvalidHerd, Reconnects};
+use crate::herd::{self, Decides, Herd, Reconnects};
 use crate::study::{Chart, ChartKind, Contender, Plan, Study};
 
 /// What a fleet did under one policy, in each run.
@@ -47,7 +47,7 @@ pub(super) fn asked(parameters: &Parameters) -> Result<Herd, InvalidParameter> {
         herd.accepts_per_second = Some(accepts as u64);
     }
     herd.most_attempts = u64::from(clients).saturating_mul(1000).max(100_000_000);
-    herd.validate().map_err(refused)?;
+    herd.validate()?;
     Ok(herd)
 }
 
@@ -58,14 +58,10 @@ pub(super) fn records(
     plan: &Plan<'_>,
 ) -> Result<Vec<Reconnects>, InvalidParameter> {
     let seeds: Vec<u64> = seeds(plan, plan.runs.unwrap_or(RUNS).max(1)).collect();
-    let each = |seed: &u64| herd::run(herd, decides, *seed).map_err(refused);
+    let each = |seed: &u64| herd::run(herd, decides, *seed);
     each_in_order(&seeds, plan.threads, each)
         .into_iter()
         .collect()
-}
-
-fn refused(reason: InvalidHerd) -> InvalidParameter {
-    InvalidParameter::new(reason.field(), reason.to_string())
 }
 
 impl Fleet {

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy};
 
-use super::asked::{self, Range, count};
+use super::asked::{Asked, Range, World, count};
+use super::entry::Studied;
 use super::measure::{DEVIATIONS, attempts_deviation, compare, float, with_quiet_end};
-use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
-use crate::engine::Distribution;
-use crate::oracle;
+use super::parts::unbounded;
+use super::{Entry, Parameters, usual};
 use crate::record::{Recording, total};
-use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Service, Trigger};
+use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Trigger};
 use crate::study::{Chart, ChartKind, Comparison, Plan, Study, Tolerance, figure};
 use crate::verdict::list;
-use crate::world;
+use crate::{oracle, world};
 
 /// The entry.
 pub const LAYERS: Entry = Entry {
@@ -43,19 +43,15 @@ pub const LAYERS: Entry = Entry {
         usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
-    policy,
-    scenario: Some(scenario),
-    study,
+    policy: Policy::default,
+    studied: Studied::In(World::new(scenario).within(RANGES).telling(tell)),
     check,
 };
-
-fn policy(_: &Parameters) -> Policy {
-    Policy::default()
-}
 
 /// Users, L services that call the next with the policy, and the bottom.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     let layers = count(parameters, "layers");
+    let time = Duration::from_millis(1);
     let name = |layer: u32| {
         if layer == layers {
             "bottom".to_owned()
@@ -71,7 +67,7 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
         call.fan_out = count(parameters, "fan-out");
         call.at_once = true;
         call.propagates = parameters.text("propagates") == "yes";
-        scenario = scenario.service(instant(name(layer)).calls(call));
+        scenario = scenario.service(unbounded(name(layer), time).calls(call));
     }
     let effect = Effect::Failures {
         service: name(layers),
@@ -79,35 +75,20 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     };
     let from = Duration::from_secs(10);
     scenario
-        .service(instant(name(layers)))
+        .service(unbounded(name(layers), time))
         .trigger(Trigger::new(from, parameters.duration("outage"), effect))
 }
 
-/// A service that takes a millisecond, however much it is asked.
-fn instant(name: String) -> Service {
-    let time = Distribution::Constant(Duration::from_millis(1));
-    Service::new(name, Service::UNLIMITED, time)
-}
-
 const RANGES: &[Range] = &[
-    Range::LOAD,
     Range::new("layers", 1.0, 20.0),
     Range::new("fan-out", 1.0, 100.0),
 ];
 
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    let given = (parameters, candidates, plan);
-    let mut study = asked::study(&LAYERS, RANGES, scenario, given)?;
+fn tell(asked: &Asked<'_>, study: &mut Study) {
     let from = Duration::from_secs(10);
-    let to = from + parameters.duration("outage");
+    let to = from + asked.parameters.duration("outage");
     let (mut lines, mut answers) = (Vec::new(), Vec::new());
-    for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
-        let scenario = candidate.scenario(|policy| scenario(parameters, policy));
-        let recording = world::run(&scenario, plan.seed);
+    for (contender, recording) in asked.runs(&mut study.contenders) {
         let reached = at_bottom(&recording, from, to);
         contender.figures.push(
             figure!("at_bottom": "Requests at the bottom for a call of a user, in the outage", "" =
@@ -117,9 +98,9 @@ fn study(
             contender.evidence = format!(
                 "{reached:.2} requests reach the bottom for each call of a user while it fails."
             );
-            answers.push(format!("{reached:.1} ({})", candidate.name));
+            answers.push(format!("{reached:.1} ({})", contender.name));
         }
-        lines.push((candidate.name.clone(), course_at_bottom(&recording)));
+        lines.push((contender.name.clone(), course_at_bottom(&recording)));
     }
     study.answer = format!(
         "While the bottom fails, so many requests reach it for each call of a user: {}.",
@@ -138,7 +119,6 @@ fn study(
         )],
         ..Chart::default()
     });
-    Ok(study)
 }
 
 /// Requests at the bottom per call of a user; none where nobody called.
@@ -202,20 +182,17 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
 
 /// The scenario of a case: the bottom fails from the beginning, and the last second is quiet.
 fn built(case: &Case, policy: &Policy, propagates: &str, seconds: u32) -> Scenario {
-    let parameters = asked::given(
-        &LAYERS,
-        &[
-            // What fails always has no spread, and needs few calls.
-            (
-                "load",
-                if case.failures < 1.0 { "500" } else { "20" }.to_owned(),
-            ),
-            ("layers", case.layers.to_string()),
-            ("fan-out", case.fan_out.to_string()),
-            ("propagates", propagates.to_owned()),
-            ("horizon", format!("{seconds}s")),
-        ],
-    );
+    let parameters = LAYERS.given(&[
+        // What fails always has no spread, and needs few calls.
+        (
+            "load",
+            if case.failures < 1.0 { "500" } else { "20" }.to_owned(),
+        ),
+        ("layers", case.layers.to_string()),
+        ("fan-out", case.fan_out.to_string()),
+        ("propagates", propagates.to_owned()),
+        ("horizon", format!("{seconds}s")),
+    ]);
     let mut scenario = scenario(&parameters, policy);
     scenario.triggers.clear();
     if let Some(bottom) = scenario.services.last_mut() {

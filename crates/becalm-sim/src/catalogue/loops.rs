@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use becalm::{Budget, Jitter, Policy};
 
-use super::asked::{self, Range, count};
+use super::asked::{Asked, World, count};
+use super::entry::Studied;
 use super::measure::{
     DEVIATIONS, attempts_deviation, between, clients, compare, float, rate, with_quiet_end,
 };
-use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
+use super::parts::{callers, unbounded};
+use super::{Entry, Parameters, usual};
 use crate::engine::Distribution;
 use crate::oracle::loops::{ClosedLoop, open_attempts_per_second};
 use crate::record::total;
-use crate::scenario::{Arrivals, Population, Scenario, Service};
+use crate::scenario::{Arrivals, Scenario};
 use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
 use crate::verdict::list;
 use crate::world;
@@ -43,54 +45,37 @@ pub const LOOPS: Entry = Entry {
     ],
     contenders: &["base=0s", "base=1s", "base=10s"],
     policy,
-    scenario: Some(scenario),
-    study,
+    studied: Studied::In(World::new(scenario).telling(tell)),
     check,
 };
 
 /// No budget: it would bound the amplification, which is what is asked about.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::default().budget(Budget::None)
 }
 
 /// Clients of a service without a bound, in either loop.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
-    let time = Distribution::Constant(parameters.duration("service-time"));
-    let arrivals = if parameters.text("loop") == "open" {
-        Arrivals::Poisson(parameters.number("load"))
-    } else {
-        Arrivals::Closed {
-            think: Distribution::Exponential(parameters.duration("think")),
-        }
-    };
+    let time = parameters.duration("service-time");
+    let mut clients = callers(parameters, policy).clients(count(parameters, "clients"));
+    if parameters.text("loop") == "closed" {
+        let think = Distribution::Exponential(parameters.duration("think"));
+        clients.arrivals = Arrivals::Closed { think };
+    }
     Scenario::new("loops", parameters.duration("horizon"))
-        .service(
-            Service::new("service", Service::UNLIMITED, time)
-                .failures(parameters.number("failures")),
-        )
-        .population(
-            Population::new("clients", "service", arrivals, policy.clone())
-                .clients(count(parameters, "clients")),
-        )
+        .service(unbounded("service", time).failures(parameters.number("failures")))
+        .population(clients)
 }
 
-const RANGES: &[Range] = &[Range::LOAD, Range::new("clients", 1.0, 1e6)];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    let given = (parameters, candidates, plan);
-    let mut study = asked::study(&LOOPS, RANGES, scenario, given)?;
+fn tell(asked: &Asked<'_>, study: &mut Study) {
+    // From when on the delays of the first calls are over, in the loops that are usual.
+    let to = asked.parameters.duration("horizon");
     let mut answers = Vec::new();
-    for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
-        let scenario = candidate.scenario(|policy| scenario(parameters, policy));
-        let record = clients(&world::run(&scenario, plan.seed));
-        // From when on the delays of the first calls are over, in the loops that are usual.
-        let from = scenario.horizon / 2;
-        let first_tries = rate(&record.first_tries, scenario.bucket, from, scenario.horizon);
-        let attempts = rate(&record.attempts, scenario.bucket, from, scenario.horizon);
+    for (contender, recording) in asked.runs(&mut study.contenders) {
+        let record = clients(&recording);
+        let second_half = |counts: &[u32]| rate(counts, recording.bucket, to / 2, to);
+        let first_tries = second_half(&record.first_tries);
+        let attempts = second_half(&record.attempts);
         let figure = |id, title, value: f64| {
             Figure::new(id, title, "/s", Some(value).filter(|it| it.is_finite()))
         };
@@ -100,18 +85,17 @@ fn study(
         ]);
         answers.push(format!(
             "{first_tries:.0} first tries and {attempts:.0} attempts ({})",
-            candidate.name
+            contender.name
         ));
     }
     study.answer = format!(
         "In {} loop there are in each second: {}.",
-        match parameters.text("loop") {
+        match asked.parameters.text("loop") {
             "open" => "an open",
             _ => "a closed",
         },
         list(&answers)
     );
-    Ok(study)
 }
 
 const FAILURES: f64 = 0.5;
@@ -142,7 +126,7 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
 }
 
 fn closed(ceiling: Duration, plan: &Plan<'_>, seconds: u64) -> [Comparison; 2] {
-    let parameters = asked::given(&LOOPS, &[("horizon", format!("{seconds}s"))]);
+    let parameters = LOOPS.given(&[("horizon", format!("{seconds}s"))]);
     let recording = world::run(&scenario(&parameters, &waiting(ceiling)), plan.seed);
     let record = clients(&recording);
     let delays = [ceiling.as_secs_f64() / 2.0; 3];
@@ -183,13 +167,10 @@ fn closed(ceiling: Duration, plan: &Plan<'_>, seconds: u64) -> [Comparison; 2] {
 }
 
 fn open(ceiling: Duration, plan: &Plan<'_>, seconds: u64) -> Comparison {
-    let parameters = asked::given(
-        &LOOPS,
-        &[
-            ("loop", "open".to_owned()),
-            ("horizon", format!("{seconds}s")),
-        ],
-    );
+    let parameters = LOOPS.given(&[
+        ("loop", "open".to_owned()),
+        ("horizon", format!("{seconds}s")),
+    ]);
     let scenario = with_quiet_end(scenario(&parameters, &waiting(ceiling)));
     let record = clients(&world::run(&scenario, plan.seed));
     let calls = float(total(&record.calls));

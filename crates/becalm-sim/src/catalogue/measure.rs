@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use crate::engine::each_in_order;
 pub(super) use crate::engine::float;
 use crate::oracle::flaky;
 use crate::record::{PopulationRecord, Recording, ServiceRecord, total};
 use crate::scenario::{Effect, Scenario, Trigger};
-use crate::study::{Comparison, Tolerance};
+use crate::study::{Comparison, Plan, Tolerance};
 
 /// How many standard deviations a check allows: of a million checks one fails by chance.
 pub(super) const DEVIATIONS: f64 = 5.0;
@@ -99,10 +100,40 @@ pub(super) fn compare_share(
     compare(what, expected, got, tolerance)
 }
 
-/// Whether something happened, which must be the case.
-pub(super) fn holds(what: impl Into<String>, it_does: bool) -> Comparison {
-    let got = if it_does { 1.0 } else { 0.0 };
-    compare(what, 1.0, got, Tolerance::Absolute(0.0))
+/// Whether calls are served again in this time, or stay lost, as it must be.
+pub(super) fn comes_back(
+    what: &str,
+    must: bool,
+    recording: &Recording,
+    (from, to): (Duration, Duration),
+) -> Comparison {
+    let served = success(&clients(recording), recording.bucket, from, to);
+    let (fate, as_it_must) = if must {
+        ("comes back", served >= 0.95)
+    } else {
+        ("stays down", served < 0.5)
+    };
+    let got = if as_it_must { 1.0 } else { 0.0 };
+    compare(
+        format!("{what}: {fate}"),
+        1.0,
+        got,
+        Tolerance::Absolute(0.0),
+    )
+}
+
+/// The worst of several runs of each case, with the seed of the plan and those behind it.
+pub(super) fn worst_of_each<T: Sync>(
+    cases: &[T],
+    (plan, quick): (&Plan<'_>, bool),
+    run: impl Fn(&T, u64) -> Vec<Comparison> + Sync,
+) -> Vec<Comparison> {
+    let seeds = 0..if quick { 1 } else { 5 };
+    let of_case = |case: &T| {
+        let seeds = seeds.clone().map(|run| plan.seed.wrapping_add(run));
+        worst(&seeds.map(|seed| run(case, seed)).collect::<Vec<_>>())
+    };
+    each_in_order(cases, plan.threads, of_case).concat()
 }
 
 /// Of the comparisons that each of several runs made, in the same order, the worst of every one: that
@@ -114,35 +145,13 @@ pub(super) fn worst(runs: &[Vec<Comparison>]) -> Vec<Comparison> {
     let places = 0..first.len();
     let worst = places.filter_map(|at| {
         let same = runs.iter().filter_map(|run| run.get(at));
-        let mut worst = same.min_by(|a, b| room(a).total_cmp(&room(b)))?.clone();
+        let mut worst = same.min_by(|a, b| a.room().total_cmp(&b.room()))?.clone();
         if runs.len() > 1 {
             worst.what = format!("{}, the worst of {} runs", worst.what, runs.len());
         }
         Some(worst)
     });
     worst.collect()
-}
-
-/// How much further off a comparison might be; below zero where it does not hold.
-fn room(comparison: &Comparison) -> f64 {
-    let Comparison {
-        expected,
-        got,
-        tolerance,
-        ..
-    } = comparison;
-    let off = (got - expected).abs();
-    let room = match tolerance {
-        Tolerance::Relative(share) => share * expected.abs() - off,
-        Tolerance::Absolute(most) => most - off,
-        Tolerance::AtMost => expected - got,
-        Tolerance::AtLeast => got - expected,
-    };
-    if room.is_nan() {
-        f64::NEG_INFINITY
-    } else {
-        room
-    }
 }
 
 /// The standard deviation of the attempts of a call: the mean of K^2 is the sum of

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use becalm::{Breaker, Budget, Jitter, Policy};
 
-use super::asked::{self, Range, count};
-use super::measure::{clients, compare, holds, rate, service, success, worst};
-use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
-use crate::engine::{Distribution, each_in_order};
+use super::asked::{World, count};
+use super::entry::Studied;
+use super::measure::{comes_back, compare, rate, service, worst_of_each};
+use super::parts::{bounded, callers};
+use super::{Entry, Parameters, usual};
 use crate::oracle::metastable;
 use crate::record::Recording;
-use crate::scenario::{Arrivals, Effect, Population, Scenario, Service, Stale, Trigger};
-use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::scenario::{Effect, Scenario, Stale, Trigger};
+use crate::study::{Comparison, Plan, Tolerance};
 use crate::world;
 
 /// The entry.
@@ -44,63 +45,32 @@ pub const METASTABLE: Entry = Entry {
         usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
-    policy,
-    scenario: Some(scenario),
-    study,
+    policy: Policy::default,
+    studied: Studied::In(World::new(scenario)),
     check,
 };
-
-fn policy(_: &Parameters) -> Policy {
-    Policy::default()
-}
 
 /// When the trigger begins.
 const FROM: Duration = Duration::from_secs(10);
 
 /// Clients of a service that hangs once.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
-    let time = Distribution::Exponential(parameters.duration("service-time"));
     let stale = match parameters.text("stale") {
         "past-deadline" => Stale::PastDeadline,
         "cancelled" => Stale::Cancelled,
         _ => Stale::Served,
     };
-    let arrivals = Arrivals::Poisson(parameters.number("load"));
     let hang = Effect::Hang {
         service: "service".to_owned(),
     };
     Scenario::new("metastable", parameters.duration("horizon"))
-        .service(
-            Service::new("service", count(parameters, "workers"), time)
-                .queue(count(parameters, "queue"))
-                .stale(stale),
-        )
+        .service(bounded("service", parameters).stale(stale))
         .population(
-            Population::new("clients", "service", arrivals, policy.clone())
+            callers(parameters, policy)
                 .clients(count(parameters, "clients"))
                 .timeout(parameters.duration("timeout")),
         )
         .trigger(Trigger::new(FROM, parameters.duration("outage"), hang))
-}
-
-const RANGES: &[Range] = &[
-    Range::LOAD,
-    Range::new("clients", 1.0, 1e6),
-    Range::new("workers", 1.0, 1e6),
-    Range::new("queue", 0.0, 1e7),
-];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    asked::study(
-        &METASTABLE,
-        RANGES,
-        scenario,
-        (parameters, candidates, plan),
-    )
 }
 
 /// Requests per second that the service of the check serves: 4 workers of 10 ms.
@@ -187,40 +157,24 @@ fn cases() -> Vec<Case> {
 
 fn run(case: &Case, seed: u64) -> Recording {
     let hidden = metastable::hidden_capacity(CAPACITY, 4);
-    let parameters = asked::given(
-        &METASTABLE,
-        &[
-            ("load", (case.load * hidden).to_string()),
-            ("workers", "4".to_owned()),
-            ("queue", case.queue.to_string()),
-            ("stale", case.stale.to_owned()),
-            ("horizon", format!("{}s", END.as_secs())),
-        ],
-    );
+    let parameters = METASTABLE.given(&[
+        ("load", (case.load * hidden).to_string()),
+        ("workers", "4".to_owned()),
+        ("queue", case.queue.to_string()),
+        ("stale", case.stale.to_owned()),
+        ("horizon", format!("{}s", END.as_secs())),
+    ]);
     world::run(&scenario(&parameters, &case.policy), seed)
 }
 
 fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
-    let seeds = if quick { 1 } else { 5 };
-    let seeds: Vec<u64> = (0..seeds).map(|run| plan.seed.wrapping_add(run)).collect();
-    let each_case = each_in_order(&cases(), plan.threads, |case| {
-        let runs: Vec<_> = seeds.iter().map(|seed| fate(case, *seed)).collect();
-        worst(&runs)
-    });
-    each_case.concat()
+    worst_of_each(&cases(), (plan, quick), fate)
 }
 
 /// What happened to the service of a case in one run.
 fn fate(case: &Case, seed: u64) -> Vec<Comparison> {
     let recording = run(case, seed);
-    let (from, to) = LATE;
-    let served = success(&clients(&recording), recording.bucket, from, to);
-    let (fate, as_it_must) = if case.comes_back {
-        ("comes back", served >= 0.95)
-    } else {
-        ("stays down", served < 0.5)
-    };
-    let mut comparisons = vec![holds(format!("{}: {fate}", case.what), as_it_must)];
+    let mut comparisons = vec![comes_back(case.what, case.comes_back, &recording, LATE)];
     if !case.comes_back {
         comparisons.push(collapsed(case, &recording));
     }

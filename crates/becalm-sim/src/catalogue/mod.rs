@@ -47,6 +47,7 @@ mod moments;
 mod occ;
 mod one_budget;
 mod parameters;
+mod parts;
 mod priority;
 mod queue;
 mod runs;
@@ -57,8 +58,9 @@ mod trigger;
 mod usual;
 
 pub use crate::change::Candidate;
+pub use crate::invalid::InvalidParameter;
 pub use entry::{Entry, Source};
-pub use parameters::{InvalidParameter, Kind, Parameter, Parameters};
+pub use parameters::{Kind, Parameter, Parameters};
 
 /// All scenarios, in the order of the catalogue.
 pub const ENTRIES: &[&Entry] = &[

@@ -1,10 +1,11 @@
 //! What can be set of a scenario, and to what was it set?
 
-use std::fmt;
 use std::time::Duration;
 
 use becalm::duration;
 use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::invalid::InvalidParameter;
 
 /// Something that can be set, as a flag of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,34 +169,3 @@ impl Parameters {
             .map(|(parameter, value)| (*parameter, &**value))
     }
 }
-
-/// A parameter that makes no sense. `Display` names it and the remedy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct InvalidParameter {
-    /// Which; empty where several together make no sense.
-    pub name: &'static str,
-    /// What is wrong with it, and what would be right.
-    pub sentence: String,
-}
-
-impl InvalidParameter {
-    /// Says what is wrong with a parameter, and what would be right.
-    pub fn new(name: &'static str, sentence: impl Into<String>) -> Self {
-        Self {
-            name,
-            sentence: sentence.into(),
-        }
-    }
-}
-
-impl fmt::Display for InvalidParameter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.name.is_empty() {
-            write!(f, "--{}: ", self.name)?;
-        }
-        f.write_str(&self.sentence)
-    }
-}
-
-impl std::error::Error for InvalidParameter {}

@@ -4,18 +4,16 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy, Throttle, throttle::Priority};
 
-use super::asked::{self, Range, count};
+use super::asked::{Asked, Range, World, count};
+use super::entry::Studied;
 use super::measure::{between, compare, success};
-use super::{Candidate, Entry, InvalidParameter, Parameters};
-use crate::engine::Distribution;
-use crate::oracle;
+use super::parts::{limited, unbounded};
+use super::{Entry, Parameters};
 use crate::record::Recording;
-use crate::scenario::{
-    Arrivals, Downstream, Effect, Limit, Population, Scenario, Service, Trigger,
-};
+use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Trigger};
 use crate::study::{Comparison, Plan, Study, Tolerance, figure};
-use crate::verdict::{Thoroughness, list, percent};
-use crate::world;
+use crate::verdict::{list, percent};
+use crate::{oracle, world};
 
 /// The entry.
 pub const PRIORITY: Entry = Entry {
@@ -47,8 +45,8 @@ pub const PRIORITY: Entry = Entry {
     ],
     contenders: &["throttle=none", "yours"],
     policy,
-    scenario: Some(scenario),
-    study,
+    // What is asked is who is served in the spike, not how long it is survived.
+    studied: Studied::In(World::new(scenario).within(RANGES).quick().telling(tell)),
     check,
 };
 
@@ -58,7 +56,7 @@ const K: f64 = 1.1;
 const WINDOW: Duration = Duration::from_secs(2);
 
 /// Prefetches are tried once, and shed early: over two seconds, so that a spike is soon seen.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     let throttle = Throttle::accepts(K).within(WINDOW).max(1.0);
     Policy::default().attempts(1).throttle(throttle)
 }
@@ -70,12 +68,7 @@ const FROM: Duration = Duration::from_secs(20);
 /// through a gateway.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     let accepts = parameters.number("accepts");
-    let time = Distribution::Constant(Duration::from_millis(10));
-    let mut service = Service::new("service", Service::UNLIMITED, time);
-    service.limit = Some(Limit {
-        rate: accepts,
-        burst: (accepts / 10.0).max(1.0),
-    });
+    let service = limited(accepts, Duration::from_millis(10));
     let spike = Effect::Load {
         population: "prefetch".to_owned(),
         factor: parameters.number("spike"),
@@ -94,9 +87,8 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     let mut scenario = Scenario::new("priority", parameters.duration("horizon"));
     let mut prefetch = policy.clone();
     if is_at_gateway {
-        let none = Distribution::Constant(Duration::ZERO);
         let call = Downstream::new("service", policy.clone());
-        let gateway = Service::new("gateway", Service::UNLIMITED, none).calls(call);
+        let gateway = unbounded("gateway", Duration::ZERO).calls(call);
         scenario = scenario.service(gateway);
         prefetch = Policy::default().attempts(1);
     }
@@ -113,26 +105,14 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
 }
 
 const RANGES: &[Range] = &[
-    Range::LOAD,
     Range::new("critical", 1e-3, 1e6),
     Range::new("spike", 0.0, 1e4),
-    Range::new("clients", 1.0, 1e6),
-    Range::new("accepts", 1e-3, 1e6),
 ];
 
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    let given = (parameters, candidates, plan);
-    // What is asked is who is served in the spike, not how long it is survived.
-    let thoroughness = Thoroughness::QUICK;
-    let mut study = asked::study_with(&PRIORITY, thoroughness, RANGES, scenario, given)?;
+fn tell(asked: &Asked<'_>, study: &mut Study) {
+    let parameters = asked.parameters;
     let mut answers = Vec::new();
-    for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
-        let scenario = candidate.scenario(|policy| scenario(parameters, policy));
-        let recording = world::run(&scenario, plan.seed);
+    for (contender, recording) in asked.runs(&mut study.contenders) {
         let share = |population| in_spike(&recording, population, parameters);
         let of_hundred = |share: f64| Some(100.0 * share).filter(|it| it.is_finite());
         let (critical, prefetch) = (share(0), share(1));
@@ -151,7 +131,7 @@ fn study(
             "{} of the critical calls and {} of the prefetches ({})",
             percent(critical),
             percent(prefetch),
-            candidate.name
+            contender.name
         ));
         contender.figures.push(
             figure!("critical_served": "Critical calls that succeed in the spike", "%" =
@@ -163,7 +143,6 @@ fn study(
         );
     }
     study.answer = format!("In the spike so many succeed: {}.", list(&answers));
-    Ok(study)
 }
 
 /// The share of a population's calls that succeed, of those that begin in the spike.
@@ -184,23 +163,20 @@ fn after_spike(recording: &Recording, population: usize, parameters: &Parameters
 fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     let (size, outage) = if quick { (0.2, "60s") } else { (2.0, "120s") };
     let scaled = |value: f64| (value * size).to_string();
-    let parameters = asked::given(
-        &PRIORITY,
-        &[
-            ("critical", scaled(500.0)),
-            ("load", scaled(500.0)),
-            ("accepts", scaled(1500.0)),
-            ("clients", "5".to_owned()),
-            ("outage", outage.to_owned()),
-            ("horizon", "3m".to_owned()),
-        ],
-    );
+    let parameters = PRIORITY.given(&[
+        ("critical", scaled(500.0)),
+        ("load", scaled(500.0)),
+        ("accepts", scaled(1500.0)),
+        ("clients", "5".to_owned()),
+        ("outage", outage.to_owned()),
+        ("horizon", "3m".to_owned()),
+    ]);
     let mut behind_one = parameters.clone();
     let set = behind_one.set("throttle-at", "gateway");
     debug_assert!(set.is_ok(), "{set:?}");
-    let gateway = world::run(&scenario(&behind_one, &policy(&behind_one)), plan.seed);
+    let gateway = world::run(&scenario(&behind_one, &policy()), plan.seed);
     let run = |policy: &Policy| world::run(&scenario(&parameters, policy), plan.seed);
-    let shed = run(&policy(&parameters));
+    let shed = run(&policy());
     let unshed = run(&Policy::default().attempts(1));
     let capacity = 1500.0;
     vec![

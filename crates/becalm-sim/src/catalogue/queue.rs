@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use becalm::Policy;
 
-use super::asked::{self, Range, count};
+use super::asked::World;
+use super::entry::Studied;
 use super::measure::{DEVIATIONS, clients, compare, float, rate};
+use super::parts::{bounded, callers};
 use super::runs::seeds;
-use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
-use crate::engine::Distribution;
+use super::{Entry, Parameters, usual};
 use crate::oracle::erlang;
 use crate::oracle::finite_queue::FiniteQueue;
 use crate::oracle::scalability::SlowingQueue;
 use crate::record::{Histogram, PopulationRecord};
-use crate::scenario::{Arrivals, Population, Scalability, Scenario, Service};
-use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::scenario::{Scalability, Scenario};
+use crate::study::{Comparison, Plan, Tolerance};
 use crate::world;
 
 /// The entry.
@@ -47,46 +48,26 @@ pub const QUEUE: Entry = Entry {
     ],
     contenders: &["yours", "attempts=2;budget=none"],
     policy,
-    scenario: Some(scenario),
-    study,
+    studied: Studied::In(World::new(scenario)),
     check,
 };
 
 /// No retries: the queue alone.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::default().attempts(1)
 }
 
 /// Clients of a service with a bounded queue: M/M/c/K.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
-    let time = Distribution::Exponential(parameters.duration("service-time"));
-    let arrivals = Arrivals::Poisson(parameters.number("load"));
     let law = Scalability {
         contention: parameters.number("contention"),
         coherency: parameters.number("coherency"),
     };
-    let mut service = Service::new("service", count(parameters, "workers"), time);
+    let mut service = bounded("service", parameters);
     service.scalability = (law != Scalability::default()).then_some(law);
     Scenario::new("queue", parameters.duration("horizon"))
-        .service(service.queue(count(parameters, "queue")))
-        .population(
-            Population::new("clients", "service", arrivals, policy.clone())
-                .timeout(parameters.duration("timeout")),
-        )
-}
-
-const RANGES: &[Range] = &[
-    Range::LOAD,
-    Range::new("workers", 1.0, 1e6),
-    Range::new("queue", 0.0, 1e7),
-];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    asked::study(&QUEUE, RANGES, scenario, (parameters, candidates, plan))
+        .service(service)
+        .population(callers(parameters, policy).timeout(parameters.duration("timeout")))
 }
 
 /// Runs of each case, whose differences say how far their mean may be off.
@@ -105,19 +86,16 @@ struct Case {
 }
 
 fn runs(case: &Case, plan: &Plan<'_>, seconds: u64) -> Vec<PopulationRecord> {
-    let parameters = asked::given(
-        &QUEUE,
-        &[
-            ("load", case.load.to_string()),
-            ("workers", case.workers.to_string()),
-            ("queue", case.queue.to_string()),
-            ("timeout", format!("{}ms", case.timeout.as_millis())),
-            ("horizon", format!("{seconds}s")),
-            ("contention", case.law.contention.to_string()),
-            ("coherency", case.law.coherency.to_string()),
-        ],
-    );
-    let scenario = scenario(&parameters, &policy(&parameters));
+    let parameters = QUEUE.given(&[
+        ("load", case.load.to_string()),
+        ("workers", case.workers.to_string()),
+        ("queue", case.queue.to_string()),
+        ("timeout", format!("{}ms", case.timeout.as_millis())),
+        ("horizon", format!("{seconds}s")),
+        ("contention", case.law.contention.to_string()),
+        ("coherency", case.law.coherency.to_string()),
+    ]);
+    let scenario = scenario(&parameters, &policy());
     let run = |seed| clients(&world::run(&scenario, seed));
     seeds(plan, RUNS).map(run).collect()
 }

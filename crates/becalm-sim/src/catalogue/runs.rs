@@ -1,9 +1,9 @@
 //! How are several runs told in one figure? By their mean, and how far that may be off.
 
 use becalm::rng::Random;
-use becalm::{Budget, Policy, policy::InvalidPolicy};
+use becalm::{Budget, Policy};
 
-use super::{InvalidParameter, Parameters};
+use super::Parameters;
 use crate::engine::Stream;
 use crate::search::Mean;
 use crate::study::{Figure, Plan};
@@ -43,11 +43,6 @@ pub(super) fn asked_of(parameters: &Parameters) -> Vec<(String, String)> {
     pairs
         .map(|(parameter, value)| (parameter.name.to_owned(), value.to_owned()))
         .collect()
-}
-
-/// A policy that is refused, as the flag at fault.
-pub(super) fn refused(reason: InvalidPolicy) -> InvalidParameter {
-    InvalidParameter::new(reason.field(), reason.to_string())
 }
 
 /// What a policy says that plays no part where clients share nothing; empty for nothing.

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy};
 
-use super::asked::{self, Range, count};
+use super::asked::{World, count};
+use super::entry::Studied;
 use super::measure::{clients, compare, float, with_quiet_end, worst};
-use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
-use crate::engine::{Distribution, each_in_order};
-use crate::oracle;
+use super::parts::{callers, unbounded};
+use super::{Entry, Parameters, usual};
+use crate::engine::each_in_order;
 use crate::record::{PopulationRecord, total};
-use crate::scenario::{Arrivals, Effect, Population, Scenario, Service, Sharing, Trigger};
-use crate::study::{Comparison, Plan, Study, Tolerance};
-use crate::world;
+use crate::scenario::{Effect, Scenario, Sharing, Trigger};
+use crate::study::{Comparison, Plan, Tolerance};
+use crate::{oracle, world};
 
 /// The entry.
 pub const SMALL_CLIENTS: Entry = Entry {
@@ -34,15 +35,10 @@ pub const SMALL_CLIENTS: Entry = Entry {
         usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
-    policy,
-    scenario: Some(scenario),
-    study,
+    policy: Policy::default,
+    studied: Studied::In(World::new(scenario)),
     check,
 };
-
-fn policy(_: &Parameters) -> Policy {
-    Policy::default()
-}
 
 /// Many clients of a service that is down once.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
@@ -51,47 +47,27 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     } else {
         Sharing::PerClient
     };
-    let arrivals = Arrivals::Poisson(parameters.number("load"));
-    let time = Distribution::Constant(Duration::from_millis(10));
     let down = Effect::Down {
         service: "service".to_owned(),
     };
     let from = Duration::from_secs(10);
     Scenario::new("small-clients", parameters.duration("horizon"))
-        .service(Service::new("service", Service::UNLIMITED, time))
+        .service(unbounded("service", Duration::from_millis(10)))
         .population(
-            Population::new("clients", "service", arrivals, policy.clone())
+            callers(parameters, policy)
                 .clients(count(parameters, "clients"))
                 .sharing(sharing),
         )
         .trigger(Trigger::new(from, parameters.duration("outage"), down))
 }
 
-const RANGES: &[Range] = &[Range::LOAD, Range::new("clients", 1.0, 1e6)];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    asked::study(
-        &SMALL_CLIENTS,
-        RANGES,
-        scenario,
-        (parameters, candidates, plan),
-    )
-}
-
 /// Calls of an outage that lasts for the whole run but its last second.
 fn outage(fleet: u32, sharing: &str, seed: u64) -> PopulationRecord {
-    let parameters = asked::given(
-        &SMALL_CLIENTS,
-        &[
-            ("clients", fleet.to_string()),
-            ("sharing", sharing.to_owned()),
-            ("horizon", "11s".to_owned()),
-        ],
-    );
+    let parameters = SMALL_CLIENTS.given(&[
+        ("clients", fleet.to_string()),
+        ("sharing", sharing.to_owned()),
+        ("horizon", "11s".to_owned()),
+    ]);
     let policy = Policy::exponential(Duration::from_millis(1))
         .attempts(4)
         .budget(Budget::default().floor_per_second(0.0));

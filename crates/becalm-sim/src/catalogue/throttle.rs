@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use becalm::{Policy, Throttle};
 
-use super::asked::{self, Range, count};
+use super::asked::{Asked, World, count};
+use super::entry::Studied;
 use super::measure::{DEVIATIONS, between, clients, compare, rate, success};
-use super::{Candidate, Entry, InvalidParameter, Parameters};
-use crate::engine::Distribution;
-use crate::oracle;
-use crate::scenario::{Arrivals, Effect, Limit, Population, Scenario, Service, Trigger};
+use super::parts::{limited, unbounded};
+use super::{Entry, Parameters};
+use crate::scenario::{Arrivals, Effect, Population, Scenario, Trigger};
 use crate::study::{Comparison, Plan, Study, Tolerance, figure};
-use crate::verdict::{Thoroughness, list, percent};
-use crate::world;
+use crate::verdict::{list, percent};
+use crate::{oracle, world};
 
 /// The entry.
 pub const THROTTLE: Entry = Entry {
@@ -33,13 +33,13 @@ pub const THROTTLE: Entry = Entry {
     ],
     contenders: &["throttle=none", "yours", "throttle=accepts:1.1,within:10s"],
     policy,
-    scenario: Some(scenario),
-    study,
+    // What is asked is what is sent, not how long an overload is survived.
+    studied: Studied::In(World::new(scenario).quick().telling(tell)),
     check,
 };
 
 /// The book's K over a shorter window than its two minutes, so that a run shows the recovery.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::default()
         .attempts(1)
         .throttle(Throttle::default().within(WINDOW))
@@ -56,52 +56,32 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
         factor: parameters.number("load") / usual,
     };
     Scenario::new("throttle", parameters.duration("horizon"))
-        .service(limited(parameters.number("accepts")))
-        .population(
-            Population::new(
-                "clients",
-                "service",
-                Arrivals::Poisson(usual),
-                policy.clone(),
-            )
-            .clients(count(parameters, "clients")),
-        )
+        .service(limited(parameters.number("accepts"), MILLISECOND))
+        .population(asking(usual, policy).clients(count(parameters, "clients")))
         .trigger(Trigger::new(FROM, parameters.duration("overload"), effect))
 }
 
-/// A service that accepts so many requests per second, and refuses the others for nothing.
-fn limited(rate: f64) -> Service {
-    let time = Distribution::Constant(Duration::from_millis(1));
-    let mut service = Service::new("service", Service::UNLIMITED, time);
-    service.limit = Some(Limit {
-        rate,
-        burst: (rate / 10.0).max(1.0),
-    });
-    service
+/// What a request takes.
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// Clients that ask for so much.
+fn asking(load: f64, policy: &Policy) -> Population {
+    Population::new(
+        "clients",
+        "service",
+        Arrivals::Poisson(load),
+        policy.clone(),
+    )
 }
 
-const RANGES: &[Range] = &[
-    Range::LOAD,
-    Range::new("clients", 1.0, 1e6),
-    Range::new("accepts", 1e-3, 1e6),
-];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    let given = (parameters, candidates, plan);
-    // What is asked is what is sent, not how long an overload is survived.
-    let mut study = asked::study_with(&THROTTLE, Thoroughness::QUICK, RANGES, scenario, given)?;
+fn tell(asked: &Asked<'_>, study: &mut Study) {
+    let parameters = asked.parameters;
     // The first half of the overload is left to the throttles to learn in.
     let length = parameters.duration("overload");
     let (from, to) = (FROM + length / 2, FROM + length);
     let end = parameters.duration("horizon");
     let mut answers = Vec::new();
-    for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
-        let scenario = candidate.scenario(|policy| scenario(parameters, policy));
-        let recording = world::run(&scenario, plan.seed);
+    for (contender, recording) in asked.runs(&mut study.contenders) {
         let sent = rate(&clients(&recording).attempts, recording.bucket, from, to);
         contender.figures.push(
             figure!("sent_per_s": "Requests sent, second half of the overload", "/s" =
@@ -115,7 +95,7 @@ fn study(
              after it {} succeed.",
             percent(after)
         );
-        answers.push(format!("{sent:.0} ({})", candidate.name));
+        answers.push(format!("{sent:.0} ({})", contender.name));
     }
     study.answer = format!(
         "Of {} calls a second, of which {} are accepted, so many are sent: {}.",
@@ -123,7 +103,6 @@ fn study(
         parameters.text("accepts"),
         list(&answers)
     );
-    Ok(study)
 }
 
 /// The window of the throttles: the closed forms hold once it is full.
@@ -154,13 +133,8 @@ fn shedding(max: f64) -> Policy {
 fn sent(load: f64, accepts: f64, max: f64, (plan, windows): (&Plan<'_>, u32)) -> Comparison {
     let (from, to) = (WINDOW * 2, WINDOW * (2 + windows));
     let scenario = Scenario::new("throttle", to)
-        .service(limited(accepts))
-        .population(Population::new(
-            "clients",
-            "service",
-            Arrivals::Poisson(load),
-            shedding(max),
-        ));
+        .service(limited(accepts, MILLISECOND))
+        .population(asking(load, &shedding(max)));
     let recording = world::run(&scenario, plan.seed);
     let sent = rate(&clients(&recording).attempts, recording.bucket, from, to);
     compare(
@@ -180,18 +154,9 @@ fn outage(max: f64, fleet: u32, plan: &Plan<'_>) -> Comparison {
     let hang = Effect::Down {
         service: "service".to_owned(),
     };
-    let time = Distribution::Constant(Duration::from_millis(1));
     let scenario = Scenario::new("throttle", to)
-        .service(Service::new("service", Service::UNLIMITED, time))
-        .population(
-            Population::new(
-                "clients",
-                "service",
-                Arrivals::Poisson(each * f64::from(fleet)),
-                shedding(max),
-            )
-            .clients(fleet),
-        )
+        .service(unbounded("service", MILLISECOND))
+        .population(asking(each * f64::from(fleet), &shedding(max)).clients(fleet))
         .trigger(Trigger::new(Duration::ZERO, to, hang));
     let recording = world::run(&scenario, plan.seed);
     let sent = between(&clients(&recording).attempts, recording.bucket, from, to);

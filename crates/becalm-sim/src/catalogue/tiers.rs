@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy};
 
-use super::asked::{self, Range, count};
+use super::asked::{Range, World, count};
+use super::entry::Studied;
 use super::measure::{
-    DEVIATIONS, attempts_deviation, clients, compare, float, holds, rate, service, success,
-    with_quiet_end, worst,
+    DEVIATIONS, attempts_deviation, clients, comes_back, compare, float, rate, service,
+    with_quiet_end, worst_of_each,
 };
-use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
-use crate::engine::{Distribution, each_in_order};
+use super::parts::{bounded, unbounded};
+use super::{Entry, Parameters, usual};
 use crate::oracle::{flaky, layers, metastable};
 use crate::record::total;
-use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Service, Trigger};
-use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Trigger};
+use crate::study::{Comparison, Plan, Tolerance};
 use crate::verdict::judge;
 use crate::world;
 
@@ -52,15 +53,10 @@ pub const TIERS: Entry = Entry {
         usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
-    policy,
-    scenario: Some(scenario),
-    study,
+    policy: Policy::default,
+    studied: Studied::In(World::new(scenario).within(RANGES)),
     check,
 };
-
-fn policy(_: &Parameters) -> Policy {
-    Policy::default()
-}
 
 /// When the database goes away.
 const FROM: Duration = Duration::from_secs(10);
@@ -75,6 +71,11 @@ const TIERS_DOWN: [(&str, Duration); 3] = [
 
 /// Instances of a tier above the database, each with a budget of its own.
 const INSTANCES: u32 = 4;
+
+const RANGES: &[Range] = &[
+    Range::new("layers", 1.0, 3.0),
+    Range::new("queue", 1.0, 1e7),
+];
 
 /// Users, an api and an order service that scale with their load, and a database that does not.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
@@ -94,12 +95,10 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
         call
     };
     let tier = |name: &str, call: Downstream| {
-        let time = Distribution::Constant(Duration::from_millis(1));
-        let mut tier = Service::new(name, Service::UNLIMITED, time).calls(call);
+        let mut tier = unbounded(name, Duration::from_millis(1)).calls(call);
         tier.instances = INSTANCES;
         tier
     };
-    let time = Distribution::Exponential(parameters.duration("service-time"));
     let arrivals = Arrivals::Poisson(parameters.number("load"));
     let service = database.to_owned();
     let away = if parameters.text("away") == "refuses" {
@@ -110,31 +109,13 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     Scenario::new("tiers", parameters.duration("horizon"))
         .service(tier(api, call((orders, of_api), 1)))
         .service(tier(orders, call((database, of_orders), 2)))
-        .service(
-            Service::new(database, count(parameters, "workers"), time)
-                .queue(count(parameters, "queue")),
-        )
+        .service(bounded(database, parameters))
         .population(
             Population::new("users", api, arrivals, policy_of(0))
                 .clients(20)
                 .timeout(patience),
         )
         .trigger(Trigger::new(FROM, parameters.duration("outage"), away))
-}
-
-const RANGES: &[Range] = &[
-    Range::LOAD,
-    Range::new("layers", 1.0, 3.0),
-    Range::new("workers", 1.0, 1e6),
-    Range::new("queue", 1.0, 1e7),
-];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    asked::study(&TIERS, RANGES, scenario, (parameters, candidates, plan))
 }
 
 fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
@@ -145,13 +126,7 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     }
     comparisons.extend([(1.0, 4, 3), (0.7, 4, 2)].map(|it| added(it, plan, seconds)));
     comparisons.extend([0.5, 0.8].map(|failures| budgeted(failures, plan, seconds)));
-    let seeds = if quick { 1 } else { 5 };
-    let seeds: Vec<u64> = (0..seeds).map(|run| plan.seed.wrapping_add(run)).collect();
-    let fates = each_in_order(&fates(), plan.threads, |case| {
-        let runs: Vec<_> = seeds.iter().map(|seed| fate(case, *seed)).collect();
-        worst(&runs)
-    });
-    comparisons.extend(fates.concat());
+    comparisons.extend(worst_of_each(&fates(), (plan, quick), fate));
     comparisons
 }
 
@@ -164,18 +139,15 @@ fn amplified(
     propagates: &str,
     (plan, seconds): (&Plan<'_>, u32),
 ) -> (Vec<f64>, f64) {
-    let parameters = asked::given(
-        &TIERS,
-        &[
-            // What fails always has no spread, and needs few calls.
-            ("load", if failures < 1.0 { "500" } else { "20" }.to_owned()),
-            ("layers", tiers.to_string()),
-            ("propagates", propagates.to_owned()),
-            ("workers", "1000000".to_owned()),
-            ("service-time", "1ms".to_owned()),
-            ("horizon", format!("{seconds}s")),
-        ],
-    );
+    let parameters = TIERS.given(&[
+        // What fails always has no spread, and needs few calls.
+        ("load", if failures < 1.0 { "500" } else { "20" }.to_owned()),
+        ("layers", tiers.to_string()),
+        ("propagates", propagates.to_owned()),
+        ("workers", "1000000".to_owned()),
+        ("service-time", "1ms".to_owned()),
+        ("horizon", format!("{seconds}s")),
+    ]);
     let mut scenario = scenario(&parameters, policy);
     scenario.triggers.clear();
     if let Some(database) = scenario.services.last_mut() {
@@ -306,23 +278,14 @@ fn fates() -> Vec<Case> {
 
 /// What happened to the database of a case in one run.
 fn fate(case: &Case, seed: u64) -> Vec<Comparison> {
-    let parameters = asked::given(
-        &TIERS,
-        &[
-            ("load", case.load.to_string()),
-            ("layers", case.tiers.to_string()),
-        ],
-    );
+    let parameters = TIERS.given(&[
+        ("load", case.load.to_string()),
+        ("layers", case.tiers.to_string()),
+    ]);
     let scenario = scenario(&parameters, &case.policy);
     let recording = world::run(&scenario, seed);
     let (from, to) = LATE;
-    let served = success(&clients(&recording), recording.bucket, from, to);
-    let (fate, as_it_must) = if case.comes_back {
-        ("comes back", served >= 0.95)
-    } else {
-        ("stays down", served < 0.5)
-    };
-    let mut comparisons = vec![holds(format!("{}: {fate}", case.what), as_it_must)];
+    let mut comparisons = vec![comes_back(case.what, case.comes_back, &recording, LATE)];
     if !case.comes_back {
         let most = case.policy.attempts.saturating_pow(case.tiers);
         let arrived = service(&recording, 2).arrived;

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy};
 
-use super::asked::{self, Range, count};
+use super::asked::{World, count};
+use super::entry::Studied;
 use super::measure::{clients, compare, success};
-use super::{Candidate, Entry, InvalidParameter, Parameters, usual};
+use super::parts::callers;
+use super::{Entry, Parameters, usual};
 use crate::engine::Distribution;
-use crate::oracle;
-use crate::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
-use crate::study::{Comparison, Plan, Study, Tolerance};
-use crate::world;
+use crate::scenario::{Arrivals, Effect, Scenario, Service, Trigger};
+use crate::study::{Comparison, Plan, Tolerance};
+use crate::{oracle, world};
 
 /// The entry.
 pub const TRIGGER: Entry = Entry {
@@ -38,13 +39,12 @@ pub const TRIGGER: Entry = Entry {
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
     policy,
-    scenario: Some(scenario),
-    study,
+    studied: Studied::In(World::new(scenario)),
     check,
 };
 
 /// Immediate retries, as in the experiment; the budget is the default's.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::default().base(Duration::ZERO)
 }
 
@@ -54,7 +54,6 @@ const FROM: Duration = Duration::from_secs(10);
 /// Clients of a service with a queue without bounds, whose capacity drops once.
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     let time = Distribution::Constant(parameters.duration("service-time"));
-    let arrivals = Arrivals::Poisson(parameters.number("load"));
     let share = parameters.number("left");
     let service = "service".to_owned();
     let effect = if share > 0.0 {
@@ -64,21 +63,8 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     };
     Scenario::new("trigger", parameters.duration("horizon"))
         .service(Service::new("service", count(parameters, "workers"), time))
-        .population(
-            Population::new("clients", "service", arrivals, policy.clone())
-                .timeout(parameters.duration("timeout")),
-        )
+        .population(callers(parameters, policy).timeout(parameters.duration("timeout")))
         .trigger(Trigger::new(FROM, parameters.duration("outage"), effect))
-}
-
-const RANGES: &[Range] = &[Range::LOAD, Range::new("workers", 1.0, 1e6)];
-
-fn study(
-    parameters: &Parameters,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-) -> Result<Study, InvalidParameter> {
-    asked::study(&TRIGGER, RANGES, scenario, (parameters, candidates, plan))
 }
 
 /// The load and what is left, as shares of the capacity.
@@ -126,15 +112,12 @@ fn comes_back(
     length: f64,
 ) -> bool {
     let policy = Policy::default().base(Duration::ZERO).budget(Budget::None);
-    let parameters = asked::given(
-        &TRIGGER,
-        &[
-            ("load", (load * capacity).to_string()),
-            ("left", left.to_string()),
-            ("workers", "1".to_owned()),
-            ("service-time", format!("{}ns", (1e9 / capacity).round())),
-        ],
-    );
+    let parameters = TRIGGER.given(&[
+        ("load", (load * capacity).to_string()),
+        ("left", left.to_string()),
+        ("workers", "1".to_owned()),
+        ("service-time", format!("{}ns", (1e9 / capacity).round())),
+    ]);
     let mut scenario = scenario(&parameters, &policy);
     let from = Duration::from_secs(2);
     let length = Duration::from_secs_f64(length);

@@ -1,7 +1,8 @@
 //! How large is the fleet, and for how long does nobody answer it?
 
-use std::fmt;
 use std::time::Duration;
+
+use crate::invalid::InvalidParameter;
 
 /// A fleet that loses its connections, and the server that it comes back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,65 +49,35 @@ impl Herd {
     ///
     /// # Errors
     ///
-    /// [`InvalidHerd`] names the field and the remedy.
-    pub fn validate(&self) -> Result<(), InvalidHerd> {
-        if self.clients == 0 {
-            Err(InvalidHerd::Clients)
+    /// [`InvalidParameter`] names the field and the remedy.
+    pub fn validate(&self) -> Result<(), InvalidParameter> {
+        let (field, sentence) = if self.clients == 0 {
+            (
+                "clients",
+                "a herd without clients does nothing; set at least 1",
+            )
         } else if self.bucket.is_zero() {
-            Err(InvalidHerd::Bucket)
+            (
+                "bucket",
+                "nothing can be counted in a bucket of no time; use 100ms",
+            )
         } else if self.horizon.as_nanos() / self.bucket.as_nanos() > MOST_BUCKETS {
-            Err(InvalidHerd::Buckets)
+            let most = "the horizon holds more than two million buckets; use longer buckets or a shorter \
+                        horizon";
+            ("bucket", most)
         } else if self.horizon.as_nanos() >= u128::from(u64::MAX) {
-            Err(InvalidHerd::Horizon)
+            (
+                "horizon",
+                "the horizon is beyond 584 years; use a shorter one",
+            )
         } else if self.accepts_per_second == Some(0) {
-            Err(InvalidHerd::Accepts)
+            (
+                "accepts",
+                "a server that accepts nobody is never up; leave it out for no limit",
+            )
         } else {
-            Ok(())
-        }
+            return Ok(());
+        };
+        Err(InvalidParameter::new(field, sentence))
     }
 }
-
-/// Why a herd is refused. `Display` names the field and the remedy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidHerd {
-    /// `clients` is 0.
-    Clients,
-    /// `bucket` is 0.
-    Bucket,
-    /// The horizon holds too many buckets.
-    Buckets,
-    /// `horizon` is beyond what 64 bits of nanoseconds hold.
-    Horizon,
-    /// `accepts_per_second` is 0.
-    Accepts,
-}
-
-impl InvalidHerd {
-    /// The field at fault.
-    pub const fn field(self) -> &'static str {
-        match self {
-            Self::Clients => "clients",
-            Self::Bucket | Self::Buckets => "bucket",
-            Self::Horizon => "horizon",
-            Self::Accepts => "accepts",
-        }
-    }
-}
-
-impl fmt::Display for InvalidHerd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Clients => "a herd without clients does nothing; set at least 1",
-            Self::Bucket => "nothing can be counted in a bucket of no time; use 100ms",
-            Self::Buckets => {
-                "the horizon holds more than two million buckets; use longer buckets or a shorter \
-                 horizon"
-            }
-            Self::Horizon => "the horizon is beyond 584 years; use a shorter one",
-            Self::Accepts => "a server that accepts nobody is never up; leave it out for no limit",
-        })
-    }
-}
-
-impl std::error::Error for InvalidHerd {}

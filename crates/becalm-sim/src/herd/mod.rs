@@ -14,7 +14,7 @@ mod run;
 use becalm::support::Lone;
 
 pub use client::Decides;
-pub use config::{Herd, InvalidHerd};
+pub use config::Herd;
 pub use formula::Formula;
 pub use reconnects::Reconnects;
 pub use run::run;

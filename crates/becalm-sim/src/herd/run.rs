@@ -6,9 +6,9 @@
 //! way; from there on their attempts are events in order.
 
 use super::client::Client;
-use super::{Decides, Herd, InvalidHerd, Reconnects};
-use crate::engine::nanos;
-use crate::engine::{EventQueue, Stream};
+use super::{Decides, Herd, Reconnects};
+use crate::engine::{EventQueue, Stream, nanos};
+use crate::invalid::InvalidParameter;
 
 /// Runs a herd once. Equal seeds leave equal records, and a client that is added shifts nobody
 /// else but at the door.
@@ -16,7 +16,11 @@ use crate::engine::{EventQueue, Stream};
 /// # Errors
 ///
 /// A herd that cannot be simulated is refused.
-pub fn run<D: Decides>(herd: &Herd, decides: &D, seed: u64) -> Result<Reconnects, InvalidHerd> {
+pub fn run<D: Decides>(
+    herd: &Herd,
+    decides: &D,
+    seed: u64,
+) -> Result<Reconnects, InvalidParameter> {
     herd.validate()?;
     let mut fleet = Fleet::of(herd, decides);
     for index in 0..u64::from(herd.clients) {

@@ -1,10 +1,11 @@
 //! Which processes are there, what fails, and what happens to their store?
 
-use std::fmt;
 use std::time::Duration;
 
 use becalm::Budget;
 use becalm_fleet::budget::{Fleet, InvalidFleet};
+
+use crate::invalid::InvalidParameter;
 
 /// Processes that call services, and a store that they could share a budget in.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,19 +135,37 @@ impl Processes {
     ///
     /// # Errors
     ///
-    /// [`InvalidProcesses`] names the field and the remedy.
-    pub fn validate(&self) -> Result<(), InvalidProcesses> {
+    /// [`InvalidParameter`] names the field and the remedy.
+    pub fn validate(&self) -> Result<(), InvalidParameter> {
         let calls = self.load * self.horizon.as_secs_f64();
-        if !(1..=1_000_000).contains(&self.processes) {
-            Err(InvalidProcesses::Processes)
+        let (field, sentence) = if !(1..=1_000_000).contains(&self.processes) {
+            ("processes", TOO_MANY)
         } else if !(self.load > 0.0 && calls <= MOST_CALLS) {
-            Err(InvalidProcesses::Load)
+            let most = "a run makes at most 200 million first tries, and some; set less load or a shorter \
+                        horizon";
+            ("load", most)
         } else if !(0.0..=10.0).contains(&self.skew) {
-            Err(InvalidProcesses::Skew)
+            ("skew", "the skew is from 0 (even) to 10; set 0.9")
         } else {
-            self.fleet.validate().map_err(InvalidProcesses::Fleet)
-        }
+            return self.fleet.validate().map_err(refused);
+        };
+        Err(InvalidParameter::new(field, sentence))
     }
+}
+
+/// More processes than can be simulated, or none.
+pub(crate) const TOO_MANY: &str = "from 1 to 1000000 processes can be simulated; set 1000";
+
+/// A budget that is refused, as the field at fault.
+fn refused(reason: InvalidFleet) -> InvalidParameter {
+    let field = match reason {
+        InvalidFleet::Part => "part",
+        InvalidFleet::Period => "period",
+        InvalidFleet::Gap => "gap",
+        InvalidFleet::Budget(_) => "burst",
+        _ => "lease",
+    };
+    InvalidParameter::new(field, reason.to_string())
 }
 
 /// Whether this process is one of such a share of all.
@@ -154,48 +173,3 @@ pub(super) fn is_among(index: u32, share: f64) -> bool {
     let whole = |index: u32| (f64::from(index) * share + 0.5).floor();
     whole(index + 1) > whole(index)
 }
-
-/// Why processes are refused. `Display` names the field and the remedy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidProcesses {
-    /// `processes` is out of range.
-    Processes,
-    /// `load` is out of range, or the horizon too far.
-    Load,
-    /// `skew` is out of range.
-    Skew,
-    /// Of the budget.
-    Fleet(InvalidFleet),
-}
-
-impl InvalidProcesses {
-    /// The field at fault.
-    pub const fn field(self) -> &'static str {
-        match self {
-            Self::Processes => "processes",
-            Self::Load => "load",
-            Self::Skew => "skew",
-            Self::Fleet(InvalidFleet::Part) => "part",
-            Self::Fleet(InvalidFleet::Period) => "period",
-            Self::Fleet(InvalidFleet::Gap) => "gap",
-            Self::Fleet(InvalidFleet::Budget(_)) => "burst",
-            Self::Fleet(_) => "lease",
-        }
-    }
-}
-
-impl fmt::Display for InvalidProcesses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Processes => "from 1 to 1000000 processes can be simulated; set 1000",
-            Self::Load => {
-                "a run makes at most 200 million first tries, and some; set less load or a shorter horizon"
-            }
-            Self::Skew => "the skew is from 0 (even) to 10; set 0.9",
-            Self::Fleet(reason) => return reason.fmt(f),
-        })
-    }
-}
-
-impl std::error::Error for InvalidProcesses {}

@@ -14,6 +14,7 @@ mod run;
 #[cfg(doc)]
 use becalm_fleet::budget::{Bucket, Exchanges, FleetBudget};
 
-pub use config::{Budgeting, InvalidProcesses, Processes, Trouble};
+pub(crate) use config::TOO_MANY;
+pub use config::{Budgeting, Processes, Trouble};
 pub use record::Retries;
 pub use run::run;

@@ -10,9 +10,9 @@ use becalm_fleet::budget::{Answer, Bucket, Exchange, Step};
 use super::config::is_among;
 use super::process::{Process, Purse};
 use super::record::{Retries, STEP};
-use super::{Budgeting, InvalidProcesses, Processes, Trouble};
-use crate::engine::EventQueue;
-use crate::engine::nanos;
+use super::{Budgeting, Processes, Trouble};
+use crate::engine::{EventQueue, nanos};
+use crate::invalid::InvalidParameter;
 
 /// Runs the processes once. Equal seeds leave equal records.
 ///
@@ -24,7 +24,7 @@ pub fn run(
     budgeting: Budgeting,
     lone: &Lone,
     seed: u64,
-) -> Result<Retries, InvalidProcesses> {
+) -> Result<Retries, InvalidParameter> {
     processes.validate()?;
     let mut world = World::of(processes, budgeting, lone, seed);
     while let Some(event) = world.queue.pop() {

@@ -1,7 +1,8 @@
 //! Who writes to the row, and how far away are they?
 
-use std::fmt;
 use std::time::Duration;
+
+use crate::invalid::InvalidParameter;
 
 /// Clients that each want to update one row once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,45 +34,18 @@ impl Contest {
     ///
     /// # Errors
     ///
-    /// [`InvalidContest`] names the field and the remedy.
-    pub fn validate(&self) -> Result<(), InvalidContest> {
-        if self.clients == 0 || self.clients > Self::MOST_CLIENTS {
-            Err(InvalidContest::Clients)
+    /// [`InvalidParameter`] names the field and the remedy.
+    pub fn validate(&self) -> Result<(), InvalidParameter> {
+        let (field, sentence) = if self.clients == 0 || self.clients > Self::MOST_CLIENTS {
+            ("clients", "a contest has from 1 to 10000 clients")
         } else if self.hop.is_zero() || self.hop.max(self.deviation) > Duration::from_secs(3600) {
-            Err(InvalidContest::Hop)
+            (
+                "hop",
+                "a hop takes some time, and with its deviation at most an hour",
+            )
         } else {
-            Ok(())
-        }
+            return Ok(());
+        };
+        Err(InvalidParameter::new(field, sentence))
     }
 }
-
-/// Why a contest is refused. `Display` names the field and the remedy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidContest {
-    /// `clients` is 0 or too large.
-    Clients,
-    /// `hop` is 0, or it or its deviation is longer than an hour.
-    Hop,
-}
-
-impl InvalidContest {
-    /// The field at fault.
-    pub const fn field(self) -> &'static str {
-        match self {
-            Self::Clients => "clients",
-            Self::Hop => "hop",
-        }
-    }
-}
-
-impl fmt::Display for InvalidContest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Clients => "a contest has from 1 to 10000 clients",
-            Self::Hop => "a hop takes some time, and with its deviation at most an hour",
-        })
-    }
-}
-
-impl std::error::Error for InvalidContest {}

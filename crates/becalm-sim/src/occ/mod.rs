@@ -5,7 +5,7 @@
 //! writes with the version it has read, and if another write came between, backs off and begins
 //! again. The server takes no time; each of the four hops of a cycle takes |Normal(10 ms, 2 ms)|.
 //!
-//! `Contest` is the configuration, `run` one trial, `trials` and `trials_over` the mean of
+//! `Contest` is the configuration, `run` one trial, `trials` the mean of
 //! many, [`published`]
 //! what the original measures.
 
@@ -15,6 +15,6 @@ pub mod published;
 mod trial;
 mod trials;
 
-pub use contest::{Contest, InvalidContest};
+pub use contest::Contest;
 pub use trial::{Trial, run};
-pub use trials::{Mean, Trials, trials, trials_over};
+pub use trials::{Mean, Trials, trials};

@@ -6,9 +6,10 @@
 use becalm::support::{Lone, Position};
 use becalm::{Failure, call::Decision, time::Instant};
 
+use super::Contest;
 use super::hop::Hop;
-use super::{Contest, InvalidContest};
 use crate::engine::{EventQueue, Stream};
+use crate::invalid::InvalidParameter;
 
 /// What one contest took. Equal seeds leave equal trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,7 +30,7 @@ pub struct Trial {
 /// # Errors
 ///
 /// A contest that cannot be simulated is refused.
-pub fn run(contest: &Contest, lone: &Lone, seed: u64) -> Result<Trial, InvalidContest> {
+pub fn run(contest: &Contest, lone: &Lone, seed: u64) -> Result<Trial, InvalidParameter> {
     contest.validate()?;
     let hop = Hop::new(contest.hop, contest.deviation);
     let deadline = lone.deadline(Instant::ZERO);

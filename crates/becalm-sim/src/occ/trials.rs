@@ -1,11 +1,11 @@
 //! What does a contest take on average?
 
+use becalm::rng::Random;
 use becalm::support::Lone;
 
-use super::{Contest, InvalidContest, Trial, run};
-use crate::engine::float;
-use crate::engine::{Stream, each_in_order};
-use becalm::rng::Random;
+use super::{Contest, Trial, run};
+use crate::engine::{Stream, each_in_order, float};
+use crate::invalid::InvalidParameter;
 
 /// The mean of many trials.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -30,7 +30,8 @@ pub struct Mean {
     pub error: f64,
 }
 
-/// Runs so many trials, each with a seed of its own.
+/// Runs so many trials, each with a seed of its own, on this many threads, which does not change the
+/// result.
 ///
 /// # Errors
 ///
@@ -40,22 +41,8 @@ pub fn trials(
     lone: &Lone,
     seed: u64,
     trials: u32,
-) -> Result<Trials, InvalidContest> {
-    trials_over(contest, lone, seed, trials, 1)
-}
-
-/// Runs the trials on this many threads, which does not change the result.
-///
-/// # Errors
-///
-/// As [`trials`].
-pub fn trials_over(
-    contest: &Contest,
-    lone: &Lone,
-    seed: u64,
-    trials: u32,
     threads: usize,
-) -> Result<Trials, InvalidContest> {
+) -> Result<Trials, InvalidParameter> {
     let indices: Vec<u64> = (0..u64::from(trials)).collect();
     let one = |index: &u64| run(contest, lone, Stream::of(seed, *index).next_u64());
     let all = each_in_order(&indices, threads, one);

@@ -11,10 +11,11 @@ use becalm::support::Human;
 use becalm::support::Lone;
 use becalm::{Budget, Policy};
 
+use super::entry::Studied;
 use super::fleet::{self, Fleet, float};
-use super::runs::{figure, left_out, refused, seeds};
+use super::runs::{figure, left_out, seeds};
 use super::{Candidate, Entry, InvalidParameter, Parameters};
-use crate::admission::{self, Arrivals, Door, Handshakes, InvalidHandshakes};
+use crate::admission::{self, Arrivals, Door, Handshakes};
 use crate::engine::each_in_order;
 use crate::herd::Herd;
 use crate::oracle::appointments as oracle;
@@ -56,8 +57,7 @@ pub const APPOINTMENTS: Entry = Entry {
     ],
     contenders: &["full"],
     policy,
-    scenario: None,
-    study,
+    studied: Studied::Alone(study),
     check: check::check,
 };
 
@@ -76,7 +76,7 @@ const DOORS: [(Door, &str, &str); 3] = [
 ];
 
 /// The schedule of the reconnect machine.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Reconnect::default().policy.budget(Budget::None)
 }
 
@@ -90,7 +90,7 @@ fn study(
     let doors = if plan.is_quick { &DOORS[2..] } else { &DOORS };
     let mut cases = Vec::new();
     for candidate in candidates {
-        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO).map_err(refused)?;
+        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO)?;
         let lone = Arc::new(lone);
         cases.extend(
             doors
@@ -105,7 +105,7 @@ fn study(
         .collect();
     let done = AtomicU64::new(0);
     let each = |(lone, door, seed): &(&Arc<Lone>, Door, u64)| {
-        let record = admission::run(&handshakes, *door, lone, *seed).map_err(invalid);
+        let record = admission::run(&handshakes, *door, lone, *seed);
         if let Some(progress) = plan.progress {
             progress(done.fetch_add(1, Relaxed) + 1, runs.len() as u64);
         }
@@ -152,12 +152,8 @@ fn asked(parameters: &Parameters) -> Result<Handshakes, InvalidParameter> {
     handshakes.patience = parameters.duration("patience");
     handshakes.backlog = of("backlog")?;
     handshakes.ahead = parameters.duration("ahead");
-    handshakes.validate().map_err(invalid)?;
+    handshakes.validate()?;
     Ok(handshakes)
-}
-
-fn invalid(reason: InvalidHandshakes) -> InvalidParameter {
-    InvalidParameter::new(reason.field(), reason.to_string())
 }
 
 /// What plays no part, and who gives up.

@@ -7,8 +7,9 @@ use std::time::Duration;
 use becalm::support::Lone;
 use becalm::{Budget, Policy};
 
+use super::entry::Studied;
 use super::fleet::{self, Fleet};
-use super::runs::{left_out, refused};
+use super::runs::left_out;
 use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::study::{Plan, Study};
 
@@ -40,13 +41,12 @@ pub const HERD: Entry = Entry {
     ],
     contenders: &["none", "equal", "full", "decorrelated"],
     policy,
-    scenario: None,
-    study,
+    studied: Studied::Alone(study),
     check: check::check,
 };
 
 /// A client that reconnects for as long as it takes: from 1 s up to 30 s.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::exponential(Duration::from_secs(1))
         .cap(Duration::from_secs(30))
         .attempts(Policy::UNLIMITED)
@@ -61,7 +61,7 @@ fn study(
     let herd = fleet::asked(parameters)?;
     let mut fleets = Vec::new();
     for (done, candidate) in (1..).zip(candidates) {
-        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO).map_err(refused)?;
+        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO)?;
         fleets.push(Fleet {
             name: candidate.name.clone(),
             policy: candidate.policy.to_string(),

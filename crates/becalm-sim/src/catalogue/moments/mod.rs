@@ -8,8 +8,9 @@ use std::time::Duration;
 use becalm::support::{Lone, Position};
 use becalm::{Budget, Failure, Policy, call::Decision, time::Instant};
 
+use super::entry::Studied;
 use super::fleet::float;
-use super::runs::{asked_of, left_out, refused};
+use super::runs::{asked_of, left_out};
 use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::{Stream, each_in_order};
 use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study, figure};
@@ -32,13 +33,12 @@ pub const MOMENTS: Entry = Entry {
     ],
     contenders: &["none", "equal", "full", "decorrelated"],
     policy,
-    scenario: None,
-    study,
+    studied: Studied::Alone(study),
     check: check::check,
 };
 
 /// Six ceilings of 100 ms to 3.2 s.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::exponential(Duration::from_millis(100))
         .attempts(Policy::UNLIMITED)
         .budget(Budget::None)
@@ -60,7 +60,7 @@ fn study(
     let mut contenders = Vec::new();
     let (mut means, mut shapes) = (Vec::new(), Vec::new());
     for (done, candidate) in (1..).zip(candidates) {
-        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO).map_err(refused)?;
+        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO)?;
         let drawn = draws(&lone, plan, retries, calls);
         let found: Vec<Found> = drawn.iter().map(|delays| Found::of(delays)).collect();
         let points = (1_u32..).zip(&found);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becalm::support::Lone;
 
-use crate::occ::published::{ROWS, Row, Strategy};
+use crate::occ::published::{CLIENTS, Strategy};
 use crate::occ::{self, Contest, Mean};
 use crate::study::{Comparison, Plan, Tolerance};
 
@@ -16,20 +16,23 @@ pub(super) const TRIALS: u32 = 100;
 
 pub(super) fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     let trials = if quick { 6 } else { TRIALS };
-    let rows = ROWS
-        .iter()
-        .filter(|row| row.clients >= LEAST_CLIENTS && (!quick || [50, 100].contains(&row.clients)));
-    rows.flat_map(|row| compare(plan, row, trials)).collect()
+    let sizes = (0..).zip(CLIENTS);
+    let sizes = sizes.filter(|(_, clients)| {
+        *clients >= LEAST_CLIENTS && (!quick || [50, 100].contains(clients))
+    });
+    sizes
+        .flat_map(|(at, clients)| compare(plan, (at, clients), trials))
+        .collect()
 }
 
-fn compare(plan: &Plan<'_>, row: &Row, trials: u32) -> Vec<Comparison> {
+fn compare(plan: &Plan<'_>, (at, clients): (usize, u32), trials: u32) -> Vec<Comparison> {
     let mut comparisons = Vec::new();
-    for (strategy, (calls, time)) in Strategy::ALL.into_iter().zip(row.figures) {
+    for strategy in Strategy::ALL {
+        let [calls, time] = strategy.figures().map(|it| it[at]);
         let lone = Lone::new(strategy.policy(), Duration::ZERO).ok();
-        let contest = Contest::of(row.clients);
-        let got = lone.and_then(|lone| {
-            occ::trials_over(&contest, &lone, plan.seed, trials, plan.threads).ok()
-        });
+        let contest = Contest::of(clients);
+        let got = lone
+            .and_then(|lone| occ::trials(&contest, &lone, plan.seed, trials, plan.threads).ok());
         let got = got.unwrap_or_default();
         let (of_calls, of_time) = strategy.tolerance();
         let figure = |what: &str, expected: u32, got: Mean, share: f64| {
@@ -40,7 +43,7 @@ fn compare(plan: &Plan<'_>, row: &Row, trials: u32) -> Vec<Comparison> {
             let deviations = if trials < TRIALS { 4.0 } else { 3.0 };
             let chance = deviations * got.error;
             Comparison {
-                what: format!("{}, {} clients: {what}", strategy.name(), row.clients),
+                what: format!("{}, {clients} clients: {what}", strategy.name()),
                 expected,
                 got: got.value,
                 tolerance: Tolerance::Absolute(share * expected + chance),

@@ -7,10 +7,11 @@ use std::time::Duration;
 use becalm::support::Lone;
 use becalm::{Budget, Policy};
 
+use super::entry::Studied;
 use super::fleet::float;
-use super::runs::{asked_of, left_out, refused};
+use super::runs::{asked_of, left_out};
 use super::{Candidate, Entry, InvalidParameter, Parameters};
-use crate::occ::{self, Contest, InvalidContest, Mean, Trials};
+use crate::occ::{self, Contest, Mean, Trials};
 use crate::search::student;
 use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study, figure};
 use crate::verdict::percent;
@@ -45,13 +46,12 @@ pub const OCC: Entry = Entry {
         "base=5ms;jitter=decorrelated-clamped",
     ],
     policy,
-    scenario: None,
-    study,
+    studied: Studied::Alone(study),
     check: check::check,
 };
 
 /// The original's figures: its base of 5 ms is doubled before it is first used.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::exponential(Duration::from_millis(10))
         .cap(Duration::from_secs(2))
         .attempts(Policy::UNLIMITED)
@@ -68,10 +68,10 @@ fn study(
     let mut contenders = Vec::new();
     let (mut calls, mut times, mut events) = (Vec::new(), Vec::new(), 0);
     for (done, candidate) in (1..).zip(candidates) {
-        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO).map_err(refused)?;
-        let each = sizes.iter().map(|contest| {
-            occ::trials_over(contest, &lone, plan.seed, runs, plan.threads).map_err(invalid)
-        });
+        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO)?;
+        let each = sizes
+            .iter()
+            .map(|contest| occ::trials(contest, &lone, plan.seed, runs, plan.threads));
         let each = each.collect::<Result<Vec<_>, _>>()?;
         let by_size = |of: fn(&Trials) -> f64| {
             let points = sizes.iter().zip(&each);
@@ -139,7 +139,7 @@ fn sizes(parameters: &Parameters, plan: &Plan<'_>) -> Result<Vec<Contest>, Inval
         contest
     };
     let largest = of(most);
-    largest.validate().map_err(invalid)?;
+    largest.validate()?;
     if plan.is_quick {
         return Ok(vec![largest]);
     }
@@ -150,10 +150,6 @@ fn sizes(parameters: &Parameters, plan: &Plan<'_>) -> Result<Vec<Contest>, Inval
         .collect();
     contests.push(largest);
     Ok(contests)
-}
-
-fn invalid(reason: InvalidContest) -> InvalidParameter {
-    InvalidParameter::new(reason.field(), reason.to_string())
 }
 
 /// What plays no part, and who has not written.

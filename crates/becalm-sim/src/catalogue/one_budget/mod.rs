@@ -9,10 +9,11 @@ use std::time::Duration;
 use becalm::support::Lone;
 use becalm::{Budget, Policy};
 
-use super::runs::{refused, seeds};
+use super::entry::Studied;
+use super::runs::seeds;
 use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::each_in_order;
-use crate::leases::{Budgeting, InvalidProcesses, Processes, Retries, Trouble, run};
+use crate::leases::{Budgeting, Processes, Retries, TOO_MANY, Trouble, run};
 use crate::study::{Plan, Study};
 
 /// The entry.
@@ -53,8 +54,7 @@ pub const FLEET: Entry = Entry {
     ],
     contenders: &["full"],
     policy,
-    scenario: None,
-    study,
+    studied: Studied::Alone(study),
     check: check::check,
 };
 
@@ -77,7 +77,7 @@ const BUDGETS: [(Budgeting, &str, &str); 3] = [
 ];
 
 /// The budget is the scenario's.
-fn policy(_: &Parameters) -> Policy {
+fn policy() -> Policy {
     Policy::exponential(Duration::from_millis(100)).budget(Budget::None)
 }
 
@@ -91,8 +91,7 @@ fn study(
 ) -> Result<Study, InvalidParameter> {
     let processes = asked(parameters)?;
     let lone = |candidate: &Candidate| Lone::new(candidate.policy.clone(), Duration::ZERO);
-    let lones: Result<Vec<Lone>, _> = candidates.iter().map(lone).collect();
-    let lones = lones.map_err(refused)?;
+    let lones: Vec<Lone> = candidates.iter().map(lone).collect::<Result<_, _>>()?;
     let seeds: Vec<u64> = seeds(plan, plan.runs.unwrap_or(RUNS).max(1)).collect();
     let mut runs = Vec::new();
     for lone in &lones {
@@ -102,7 +101,7 @@ fn study(
     }
     let done = AtomicU64::new(0);
     let each = |(lone, budgeting, seed): &(&Lone, Budgeting, u64)| {
-        let record = run(&processes, *budgeting, lone, *seed).map_err(invalid);
+        let record = run(&processes, *budgeting, lone, *seed);
         if let Some(progress) = plan.progress {
             progress(done.fetch_add(1, Relaxed) + 1, runs.len() as u64);
         }
@@ -125,7 +124,7 @@ fn study(
 
 fn asked(parameters: &Parameters) -> Result<Processes, InvalidParameter> {
     let count = parameters.count("processes");
-    let count = u32::try_from(count).map_err(|_| invalid(InvalidProcesses::Processes))?;
+    let count = u32::try_from(count).map_err(|_| InvalidParameter::new("processes", TOO_MANY))?;
     let mut processes = Processes::of(count, parameters.number("load"));
     processes.skew = parameters.number("skew");
     let budget = Budget::ratio(parameters.number("ratio")).burst(parameters.number("burst"));
@@ -145,10 +144,6 @@ fn asked(parameters: &Parameters) -> Result<Processes, InvalidParameter> {
     processes.during = (parameters.duration("from"), parameters.duration("until"));
     processes.round_trip = parameters.duration("round-trip");
     processes.horizon = parameters.duration("horizon");
-    processes.validate().map_err(invalid)?;
+    processes.validate()?;
     Ok(processes)
-}
-
-fn invalid(reason: InvalidProcesses) -> InvalidParameter {
-    InvalidParameter::new(reason.field(), reason.to_string())
 }
