@@ -154,10 +154,10 @@ impl Figure {
         }
     }
 
-    /// Adds the ends of its 95 % confidence interval.
+    /// With the ends of its 95 % confidence interval, where it has one.
     #[must_use]
-    pub const fn within(mut self, low: f64, high: f64) -> Self {
-        self.interval = Some((low, high));
+    pub const fn within(mut self, interval: Option<(f64, f64)>) -> Self {
+        self.interval = interval;
         self
     }
 }

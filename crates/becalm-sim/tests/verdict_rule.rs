@@ -10,8 +10,7 @@ use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Scenario, Service};
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::verdict::{
-    Ruling, Runs, Stress, bottleneck, crowded, hidden_capacity, largest_load, longest_outage,
-    most_clients, rule,
+    Ruling, Runs, Stress, Survival, bottleneck, crowded, hidden_capacity, rule,
 };
 use by_hand::{course, eager, fine, hung, recording, unhung, world};
 
@@ -60,7 +59,9 @@ fn a_load_that_is_always_survived_is_known_up_to_the_capacity() {
     let plan = Plan::default();
     let budget = Policy::default().attempts(1);
     let runs = Runs::new(world(99.0), &plan);
-    let load = largest_load(&hung(200.0, &budget), &runs, 10).unwrap();
+    let load = Survival::new(&runs, 10)
+        .largest_load(&hung(200.0, &budget))
+        .unwrap();
     let (low, high) = load
         .interval()
         .expect("no load above the capacity is survived");
@@ -308,7 +309,9 @@ fn the_load_of_a_service_behind_a_service_is_what_reaches_it() {
 fn searches_find_the_edges_of_a_world_that_is_known() {
     let plan = Plan::default();
     let runs = Runs::new(world(2.0), &plan);
-    let outage = longest_outage(&hung(200.0, &eager()), &runs, 10).unwrap();
+    let outage = Survival::new(&runs, 10)
+        .longest_outage(&hung(200.0, &eager()))
+        .unwrap();
     // 4 s, and up to 12 % more by the seed.
     let seconds = outage.value().unwrap();
     assert!((3.9..=4.6).contains(&seconds), "{seconds}");
@@ -317,7 +320,9 @@ fn searches_find_the_edges_of_a_world_that_is_known() {
         low <= 4.24 && high >= 4.24 && low > 3.0 && high < 5.5,
         "{low} {high}"
     );
-    let load = largest_load(&hung(200.0, &eager()), &runs, 10).unwrap();
+    let load = Survival::new(&runs, 10)
+        .largest_load(&hung(200.0, &eager()))
+        .unwrap();
     let rate = load.value().unwrap();
     assert!((232.0..=252.0).contains(&rate), "{rate}");
     let (low, high) = load.interval().unwrap();
@@ -325,17 +330,19 @@ fn searches_find_the_edges_of_a_world_that_is_known() {
         low <= 245.0 && (245.0..=1000.0).contains(&high),
         "{low} {high}"
     );
-    let endless = longest_outage(&hung(200.0, &eager()), &Runs::new(world(99.0), &plan), 10);
+    let endless =
+        Survival::new(&Runs::new(world(99.0), &plan), 10).longest_outage(&hung(200.0, &eager()));
     let endless = endless.unwrap();
     assert_eq!(endless.value(), Some(16.0), "the longest that is tried");
     assert_eq!(endless.interval(), None, "nothing says how much more");
-    let all = largest_load(
-        &hung(200.0, &eager()).clone(),
-        &Runs::new(world(0.1), &plan),
-        10,
-    );
+    let all = Survival::new(&Runs::new(world(0.1), &plan), 10)
+        .largest_load(&hung(200.0, &eager()).clone());
     assert_eq!(all.unwrap().value(), None, "it survives no load at all");
-    assert!(longest_outage(&unhung(200.0, &eager()), &runs, 10).is_none());
+    assert!(
+        Survival::new(&runs, 10)
+            .longest_outage(&unhung(200.0, &eager()))
+            .is_none()
+    );
 }
 
 /// A closed loop of so many clients that think for a second, on the service of [`hung`].
@@ -364,11 +371,15 @@ fn the_most_clients_of_a_closed_loop_are_found_with_their_interval() {
     let plan = Plan::default();
     let runs = Runs::new(crowd, &plan);
     assert!(
-        largest_load(&closed(100), &runs, 10).is_none(),
+        Survival::new(&runs, 10)
+            .largest_load(&closed(100))
+            .is_none(),
         "it has none"
     );
     for clients in [40, 100, 2000] {
-        let most = most_clients(&closed(clients), &runs, 10).unwrap();
+        let most = Survival::new(&runs, 10)
+            .most_clients(&closed(clients))
+            .unwrap();
         let (value, (low, high)) = (most.value().unwrap(), most.interval().unwrap());
         // A search is as fine as 5 % of its value, and the seed moves the edge by 2 %.
         assert!((280.0..330.0).contains(&value), "{clients}: {value}");
@@ -377,7 +388,7 @@ fn the_most_clients_of_a_closed_loop_are_found_with_their_interval() {
             "{low} {high}"
         );
     }
-    let few = most_clients(&closed(10), &runs, 10).unwrap();
+    let few = Survival::new(&runs, 10).most_clients(&closed(10)).unwrap();
     assert!(few.threshold.is_above, "160 are the most that are tried");
     assert_eq!(
         few.interval(),
@@ -390,13 +401,17 @@ fn the_most_clients_of_a_closed_loop_are_found_with_their_interval() {
 fn an_open_loop_or_a_service_without_bounds_has_no_most_clients() {
     let plan = Plan::default();
     let runs = Runs::new(crowd, &plan);
-    assert!(most_clients(&hung(200.0, &eager()), &runs, 10).is_none());
+    assert!(
+        Survival::new(&runs, 10)
+            .most_clients(&hung(200.0, &eager()))
+            .is_none()
+    );
     let mut mixed = closed(100);
     mixed.populations.extend(hung(200.0, &eager()).populations);
-    assert!(most_clients(&mixed, &runs, 10).is_none());
+    assert!(Survival::new(&runs, 10).most_clients(&mixed).is_none());
     let mut unbounded = closed(100);
     unbounded.services[0].workers = Service::UNLIMITED;
-    assert!(most_clients(&unbounded, &runs, 10).is_none());
+    assert!(Survival::new(&runs, 10).most_clients(&unbounded).is_none());
 }
 
 #[test]

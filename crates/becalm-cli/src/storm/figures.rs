@@ -59,10 +59,10 @@ mod tests {
         assert_eq!(text("", Some(1.1)), "1.1");
         assert_eq!(text("clients", Some(3.0)), "3 clients");
         assert_eq!(text("s", None), "-");
-        let figure = Figure::new("id", "title", "s", Some(2.0)).within(1.5, 2.5);
+        let figure = Figure::new("id", "title", "s", Some(2.0)).within(Some((1.5, 2.5)));
         assert_eq!(whole(&figure), "2s (1.5s to 2.5s)");
         assert_eq!(between(&figure), "2s", "it was measured");
-        let outage = Figure::new("longest_outage_s", "title", "s", Some(2.0)).within(1.5, 2.5);
+        let outage = Figure::new("longest_outage_s", "title", "s", Some(2.0)).within(Some((1.5, 2.5)));
         assert_eq!(between(&outage), "1.5s to 2.5s", "s4: as an interval");
         assert_eq!(value(&outage), "2s");
         assert_eq!(whole(&outage), "2s (1.5s to 2.5s)");

@@ -30,11 +30,7 @@ pub(super) fn figure(
         return Figure::new(id, title, unit, None);
     }
     let mean = Mean::of(&known);
-    let figure = Figure::new(id, title, unit, mean.map(|it| it.value));
-    match mean.and_then(|it| it.interval) {
-        Some((low, high)) => figure.within(low, high),
-        None => figure,
-    }
+    Figure::new(id, title, unit, mean.map(|it| it.value)).within(mean.and_then(|it| it.interval))
 }
 
 /// Each parameter with its value, as a study tells them.

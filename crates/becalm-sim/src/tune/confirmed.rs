@@ -2,7 +2,7 @@
 
 use crate::record::Recording;
 use crate::search::{Mean, Proportion};
-use crate::study::Figure;
+use crate::study::{Figure, figure};
 use crate::verdict::Runs;
 
 use super::trial::{Cost, Trial};
@@ -57,11 +57,8 @@ impl Confirmed {
 
     /// As a table shows it.
     pub(super) fn figures(&self, is_triggered: bool) -> Vec<Figure> {
-        let lost = match self.lost.runs {
-            0 => None,
-            _ => Some(self.lost.share() * 100.0),
-        };
-        let lost = Figure::new("lost_share", "Runs that stay down", "%", lost);
+        let is_known = self.lost.runs > 0;
+        let lost = is_known.then(|| self.lost.share() * 100.0);
         let (low, high) = self.lost.interval();
         let attempts = if is_triggered {
             "Attempts per first try, from the trigger on"
@@ -69,40 +66,28 @@ impl Confirmed {
             "Attempts per first try"
         };
         let succeeded = self.failed.map(|it| (1.0 - it.value) * 100.0);
-        let succeeded = Figure::new("success_share", "Calls that succeed", "%", succeeded);
         let ends = self.failed.and_then(|it| it.interval);
+        let share =
+            |low: f64, high: f64| ((1.0 - high).max(0.0) * 100.0, (1.0 - low).min(1.0) * 100.0);
         vec![
-            match lost.value {
-                Some(_) => lost.within(low * 100.0, high * 100.0),
-                None => lost,
-            },
-            of_mean("amplification_since", attempts, "", self.load),
-            match ends {
-                // A share has its bounds, whatever Student says of so few runs.
-                Some((low, high)) => {
-                    succeeded.within((1.0 - high).max(0.0) * 100.0, (1.0 - low).min(1.0) * 100.0)
-                }
-                None => succeeded,
-            },
-            of_mean(
-                "latency_p99_ms",
-                "Latency of successful calls, p99",
-                "ms",
-                self.latency,
-            ),
+            figure!("lost_share": "Runs that stay down", "%" = lost)
+                .within(is_known.then_some((low * 100.0, high * 100.0))),
+            Figure::new("amplification_since", attempts, "", value(self.load))
+                .within(ends_of(self.load)),
+            figure!("success_share": "Calls that succeed", "%" = succeeded)
+                .within(ends.map(|(low, high)| share(low, high))),
+            figure!("latency_p99_ms": "Latency of successful calls, p99", "ms" = value(self.latency))
+                .within(ends_of(self.latency)),
         ]
     }
 }
 
-fn of_mean(
-    id: &'static str,
-    title: &'static str,
-    unit: &'static str,
-    mean: Option<Mean>,
-) -> Figure {
-    let figure = Figure::new(id, title, unit, mean.map(|it| it.value));
-    match mean.and_then(|it| it.interval) {
-        Some((low, high)) => figure.within(low.max(0.0), high),
-        None => figure,
-    }
+fn value(mean: Option<Mean>) -> Option<f64> {
+    mean.map(|it| it.value)
+}
+
+/// The interval of what is never below 0.
+fn ends_of(mean: Option<Mean>) -> Option<(f64, f64)> {
+    let (low, high) = mean?.interval?;
+    Some((low.max(0.0), high))
 }

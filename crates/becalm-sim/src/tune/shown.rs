@@ -1,6 +1,6 @@
 //! How is a search shown? As a study: the front, the recommended policy first.
 
-use crate::study::{Chart, ChartKind, Contender, Figure, Study};
+use crate::study::{Chart, ChartKind, Contender, Figure, Study, figure};
 use crate::verdict::{Brief, Survived, describe, describe_changes};
 
 use super::choice::{Choice, Tuned};
@@ -31,7 +31,10 @@ pub(super) fn study(
     let contenders = shown.iter().map(|tuned| {
         let confirmed = tuned.confirmed.iter();
         let mut figures: Vec<Figure> = confirmed.flat_map(|it| it.figures(is_triggered)).collect();
-        figures.extend(outage_of(tuned).map(longest_outage));
+        figures.extend(outage_of(tuned).map(|it| {
+            figure!("longest_outage_s": "Longest outage that is survived", "s" = it.value())
+                .within(it.interval())
+        }));
         Contender {
             name: tuned.name.clone(),
             policy: if tuned.changes.is_empty() {
@@ -55,15 +58,6 @@ pub(super) fn study(
         contenders,
         charts: vec![chart(choice, is_triggered)],
         ..Study::default()
-    }
-}
-
-fn longest_outage(survived: &Survived) -> Figure {
-    let title = "Longest outage that is survived";
-    let figure = Figure::new("longest_outage_s", title, "s", survived.value());
-    match survived.interval() {
-        Some((low, high)) => figure.within(low, high),
-        None => figure,
     }
 }
 

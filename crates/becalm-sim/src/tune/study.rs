@@ -6,7 +6,7 @@ use crate::change::changed;
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Plan, Study};
-use crate::verdict::{Brief, Runs, TooMuch, is_bounded, longest_outage};
+use crate::verdict::{Brief, Runs, Survival, TooMuch, is_bounded};
 use crate::world::{self, Ceiling};
 
 use super::candidates::{Tried, candidates};
@@ -117,7 +117,7 @@ pub fn tune_with(
     let scenario = |tuned: &Tuned| changed(build(&tuned.policy), &tuned.changes);
     choice.confirm(|tuned| Confirmed::of(&Trial::new(scenario(tuned)), &runs, effort.fresh));
     let outage = |tuned: &Tuned| {
-        let search = || longest_outage(&scenario(tuned), &runs, effort.outage);
+        let search = || Survival::new(&runs, effort.outage).longest_outage(&scenario(tuned));
         (effort.outage > 0).then(search).flatten()
     };
     let own = outage(&choice.recommended);

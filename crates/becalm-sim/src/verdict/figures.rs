@@ -6,34 +6,22 @@ use crate::study::{Figure, figure};
 
 use super::by_phase::ByPhase;
 use super::capacity::hidden_capacity;
+use super::examined::Examined;
 use super::numbers::{median, millis, quantile};
 use super::outcome::Outcome;
 use super::ruling::Ruling;
 use super::survival::Survived;
 
-/// What was found of the longest outage, the largest load and the most clients, where it was sought.
-pub(super) type Searched<'a> = (
-    Option<&'a Survived>,
-    Option<&'a Survived>,
-    Option<&'a Survived>,
-);
-
 /// What was measured of one policy. What a run has one of is the median over runs.
-pub(super) fn figures(
-    scenario: &Scenario,
-    ruling: &Ruling,
-    (outage, load, clients): Searched<'_>,
-) -> Vec<Figure> {
+pub(super) fn figures(examined: &Examined) -> Vec<Figure> {
+    let Examined {
+        scenario, ruling, ..
+    } = examined;
     let mut figures = counts(ruling, scenario.services.len() > 1);
     figures.extend(recovery(ruling));
     figures.extend(client(ruling));
     figures.extend(by_phase(scenario, &ruling.outcomes));
-    figures.extend(limits(scenario, outage, load));
-    // A closed loop alone has it, and no largest load.
-    figures.extend(clients.map(|it| {
-        let title = "Most clients that are survived";
-        searched("most_clients", title, "", Some(it))
-    }));
+    figures.extend(limits(examined));
     if scenario.triggers.is_empty() {
         // There is no time during it, and none before it.
         for figure in &mut figures {
@@ -114,7 +102,7 @@ fn recovery(ruling: &Ruling) -> Vec<Figure> {
     };
     vec![
         figure!("recovered_share": "Runs that came back, or held", "%" = percent(back.share()))
-            .within(low * 100.0, high * 100.0),
+            .within(Some((low * 100.0, high * 100.0))),
         figure!("recovery_p50_s": "Time to come back, half of the runs", "s" = at(0.5)),
         figure!("recovery_p90_s": "Time to come back, 9 of 10 runs", "s" = at(0.9)),
         per_second("goodput_before", "Goodput before the trigger", |it| {
@@ -144,36 +132,24 @@ fn client(ruling: &Ruling) -> Vec<Figure> {
     ]
 }
 
-fn limits(scenario: &Scenario, outage: Option<&Survived>, load: Option<&Survived>) -> Vec<Figure> {
-    let hidden = hidden_capacity(scenario).filter(|it| it.is_finite());
-    vec![
+fn limits(examined: &Examined) -> Vec<Figure> {
+    let hidden = hidden_capacity(&examined.scenario).filter(|it| it.is_finite());
+    let value = |it: &Option<Survived>| it.as_ref().and_then(Survived::value);
+    let interval = |it: &Option<Survived>| it.as_ref().and_then(Survived::interval);
+    let (load, outage, clients) = (&examined.load, &examined.outage, &examined.clients);
+    let mut limits = vec![
         figure!("hidden_capacity": "Hidden capacity: safe if all attempts fail", "/s" = hidden),
-        searched(
-            "largest_load",
-            "Largest load that survives this trigger",
-            "/s",
-            load,
-        ),
-        searched(
-            "longest_outage_s",
-            "Longest outage that is survived",
-            "s",
-            outage,
-        ),
-    ]
-}
-
-fn searched(
-    id: &'static str,
-    title: &'static str,
-    unit: &'static str,
-    survived: Option<&Survived>,
-) -> Figure {
-    let figure = Figure::new(id, title, unit, survived.and_then(Survived::value));
-    match survived.and_then(Survived::interval) {
-        Some((low, high)) => figure.within(low, high),
-        None => figure,
+        figure!("largest_load": "Largest load that survives this trigger", "/s" = value(load))
+            .within(interval(load)),
+        figure!("longest_outage_s": "Longest outage that is survived", "s" = value(outage))
+            .within(interval(outage)),
+    ];
+    // A closed loop alone has it, and no largest load.
+    if clients.is_some() {
+        let most = figure!("most_clients": "Most clients that are survived", "" = value(clients));
+        limits.push(most.within(interval(clients)));
     }
+    limits
 }
 
 /// Seconds until each run came back; infinite for those that did not.

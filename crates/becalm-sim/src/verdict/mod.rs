@@ -58,7 +58,7 @@ pub use services::{Flow, Seen};
 pub use stress::{By, Stress, Worse};
 pub(crate) use study::study_within;
 pub use study::{study, study_with};
-pub use survival::{Survived, largest_load, longest_outage, most_clients};
+pub use survival::{Survival, Survived};
 pub use too_much::TooMuch;
 pub use variation::{calm, crowded, longer, louder};
 pub use wording::describe;

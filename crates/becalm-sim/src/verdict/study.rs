@@ -12,7 +12,7 @@ use super::answer;
 use super::brief::{Brief, Thoroughness};
 use super::charts::{Course, courses, latency, recoveries};
 use super::examined::Examined;
-use super::figures::{Searched, figures};
+use super::figures::figures;
 use super::map::phase_map;
 use super::outcome::Outcome;
 use super::rule::rule;
@@ -21,7 +21,7 @@ use super::runs::Runs;
 use super::service_charts::service_courses;
 use super::service_course::ServiceCourse;
 use super::service_figures::over_runs;
-use super::survival::{Known, largest_load_beside, longest_outage_beside, most_clients_beside};
+use super::survival::Survival;
 use super::too_much::TooMuch;
 use super::variation::hurried;
 use super::wording::describe_all;
@@ -144,10 +144,10 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     let is_searched = thoroughness.searches && ruling.is_bounded;
     let shorter = hurried(&scenario);
     let search = is_searched.then_some(&shorter);
-    let known = Known::by(&ruling);
-    let outage = search.and_then(|it| longest_outage_beside(it, runs, each, &known));
-    let load = search.and_then(|it| largest_load_beside(it, runs, each, &known));
-    let clients = search.and_then(|it| most_clients_beside(it, runs, each, &known));
+    let survival = Survival::beside(&ruling, runs, each);
+    let outage = search.and_then(|it| survival.longest_outage(it));
+    let load = search.and_then(|it| survival.largest_load(it));
+    let clients = search.and_then(|it| survival.most_clients(it));
     let map = thoroughness
         .map
         .and_then(|it| phase_map(&shorter, runs, it));
@@ -177,40 +177,20 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
 }
 
 impl Examined {
+    /// A policy with its verdict and figures, and what searches found.
     fn contender(self) -> Contender {
-        let searched = (
-            self.outage.as_ref(),
-            self.load.as_ref(),
-            self.clients.as_ref(),
-        );
-        let mut contender = contender(
-            self.name,
-            self.policy,
-            &self.scenario,
-            &self.ruling,
-            searched,
-        );
-        let latency = latency(&self.scenario, &self.course);
-        contender.charts = self.map.into_iter().chain(latency).collect();
-        contender
-    }
-}
-
-/// A policy with its verdict and figures, and what searches found.
-fn contender(
-    name: String,
-    policy: String,
-    scenario: &Scenario,
-    ruling: &Ruling,
-    searched: Searched<'_>,
-) -> Contender {
-    Contender {
-        name,
-        policy,
-        verdict: ruling.is_bounded.then_some(ruling.verdict),
-        evidence: ruling.evidence.clone(),
-        figures: figures(scenario, ruling, searched),
-        charts: Vec::new(),
-        services: over_runs(scenario, &ruling.outcomes),
+        let Self {
+            scenario, ruling, ..
+        } = &self;
+        let latency = latency(scenario, &self.course);
+        Contender {
+            verdict: ruling.is_bounded.then_some(ruling.verdict),
+            evidence: ruling.evidence.clone(),
+            figures: figures(&self),
+            services: over_runs(scenario, &ruling.outcomes),
+            charts: self.map.into_iter().chain(latency).collect(),
+            name: self.name,
+            policy: self.policy,
+        }
     }
 }

@@ -82,76 +82,100 @@ impl Known {
     }
 }
 
-/// The longest outage from which the service comes back: its triggers, made longer and shorter with
-/// their depth as it is. In seconds from the beginning of the first trigger to the end of the last.
-/// `None` without triggers that last.
-pub fn longest_outage<R: Fn(&Scenario, u64) -> Recording + Sync>(
-    scenario: &Scenario,
-    runs: &Runs<'_, R>,
+/// A search for what is survived, in so many runs of each value.
+pub struct Survival<'a, R> {
+    runs: &'a Runs<'a, R>,
     each: u32,
-) -> Option<Survived> {
-    longest_outage_beside(scenario, runs, each, &Known::default())
+    known: Known,
 }
 
-/// As it is, beside what is known already.
-pub(super) fn longest_outage_beside<R: Fn(&Scenario, u64) -> Recording + Sync>(
-    scenario: &Scenario,
-    runs: &Runs<'_, R>,
-    each: u32,
-    known: &Known,
-) -> Option<Survived> {
-    let first = scenario.triggers.iter().map(|it| it.from).min()?;
-    let lasts = scenario.triggers_end().saturating_sub(first);
-    if lasts.is_zero() {
-        return None;
+impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Survival<'a, R> {
+    /// A search that knows nothing yet.
+    pub fn new(runs: &'a Runs<'a, R>, each: u32) -> Self {
+        let known = Known::default();
+        Self { runs, each, known }
     }
-    Some(survived(
-        scenario,
-        runs,
-        each,
-        (SERIES, &known.lengths),
-        lasts.as_secs_f64(),
-        LENGTHS,
-        longer,
-    ))
-}
 
-/// The largest load from which the service comes back after its triggers, in first tries of all
-/// populations per second: up to the capacity, beyond which there is nothing to come back to.
-/// `None` where nothing bounds a service, or where closed loops alone call ([`most_clients`]).
-pub fn largest_load<R: Fn(&Scenario, u64) -> Recording + Sync>(
-    scenario: &Scenario,
-    runs: &Runs<'_, R>,
-    each: u32,
-) -> Option<Survived> {
-    largest_load_beside(scenario, runs, each, &Known::default())
-}
+    /// A search beside a ruling, of which it says the same.
+    pub(super) fn beside(ruling: &Ruling, runs: &'a Runs<'a, R>, each: u32) -> Self {
+        let known = Known::by(ruling);
+        Self { runs, each, known }
+    }
 
-/// As it is, beside what is known already.
-pub(super) fn largest_load_beside<R: Fn(&Scenario, u64) -> Recording + Sync>(
-    scenario: &Scenario,
-    runs: &Runs<'_, R>,
-    each: u32,
-    known: &Known,
-) -> Option<Survived> {
-    let to_capacity = 1.0 / bottleneck(scenario)?.utilisation();
-    let range = Range {
-        resolution: 0.02,
-        points: POINTS,
-        ..Range::new(to_capacity / 20.0, to_capacity)
-    };
-    let unit = open_calls(scenario);
-    let mut load = survived(
-        scenario,
-        runs,
-        each,
-        (2 * SERIES, &known.loads),
-        unit,
-        range,
-        louder,
-    );
-    load.most = Some(to_capacity);
-    Some(load)
+    /// The longest outage from which the service comes back: its triggers, made longer and shorter with
+    /// their depth as it is. In seconds from the beginning of the first trigger to the end of the last.
+    /// `None` without triggers that last.
+    pub fn longest_outage(&self, scenario: &Scenario) -> Option<Survived> {
+        let first = scenario.triggers.iter().map(|it| it.from).min()?;
+        let lasts = scenario.triggers_end().saturating_sub(first);
+        if lasts.is_zero() {
+            return None;
+        }
+        let known = (SERIES, &*self.known.lengths);
+        Some(self.survived(scenario, known, (LENGTHS, lasts.as_secs_f64()), longer))
+    }
+
+    /// The largest load from which the service comes back after its triggers, in first tries of all
+    /// populations per second: up to the capacity, beyond which there is nothing to come back to.
+    /// `None` where nothing bounds a service, or where closed loops alone call
+    /// ([`most_clients`](Self::most_clients)).
+    pub fn largest_load(&self, scenario: &Scenario) -> Option<Survived> {
+        let to_capacity = 1.0 / bottleneck(scenario)?.utilisation();
+        let range = Range {
+            resolution: 0.02,
+            points: POINTS,
+            ..Range::new(to_capacity / 20.0, to_capacity)
+        };
+        let known = (2 * SERIES, &*self.known.loads);
+        let mut load = self.survived(scenario, known, (range, open_calls(scenario)), louder);
+        load.most = Some(to_capacity);
+        Some(load)
+    }
+
+    /// The most clients of closed loops with which the service comes back after its triggers, of all
+    /// populations together: what the [largest load](Self::largest_load) is to open loops. `None` where
+    /// an open loop calls, and where nothing bounds a service.
+    ///
+    /// A closed loop has no load of its own: a client that waits does not call (B. Schroeder, A. Wierman,
+    /// M. Harchol-Balter, *Open Versus Closed*, NSDI 2006). What can be too many is the clients. No number
+    /// of them is beyond the capacity by formula, so that the search has no upper end of that kind.
+    pub fn most_clients(&self, scenario: &Scenario) -> Option<Survived> {
+        let is_closed = |it: &Population| matches!(it.arrivals, Arrivals::Closed { .. });
+        let populations = &scenario.populations;
+        let is_asked = is_bounded(scenario) && populations.iter().all(is_closed);
+        let fewest = populations.iter().map(|it| it.clients).min()?;
+        let all: f64 = populations.iter().map(|it| f64::from(it.clients)).sum();
+        let range = Range {
+            // No population has fewer than one.
+            low: CROWDS.low.max(1.0 / f64::from(fewest.max(1))),
+            ..CROWDS
+        };
+        let known = (3 * SERIES, &*self.known.clients);
+        is_asked.then(|| self.survived(scenario, known, (range, all), crowded))
+    }
+
+    fn survived(
+        &self,
+        scenario: &Scenario,
+        (series, known): (u64, &[Point]),
+        (range, unit): (Range, f64),
+        vary: fn(&Scenario, f64) -> Scenario,
+    ) -> Survived {
+        let Self { runs, each, .. } = *self;
+        runs.announce(u64::from(range.points) * u64::from(each));
+        let threshold = find_beside(&range, known, |factor, point| {
+            let varied = vary(scenario, factor);
+            let series = series + u64::from(point);
+            let back = runs.each(&varied, series, each, |it| judge(&varied, it).holds());
+            Proportion::of(back)
+        });
+        Survived {
+            threshold,
+            unit,
+            highest: range.high,
+            most: None,
+        }
+    }
 }
 
 /// Clients are tried from a sixteenth to sixteen times as many.
@@ -160,75 +184,5 @@ const CROWDS: Range = Range {
     ..Range::new(1.0 / 16.0, 16.0)
 };
 
-/// The most clients of closed loops with which the service comes back after its triggers, of all
-/// populations together: what the [largest load](largest_load) is to open loops. `None` where an open
-/// loop calls, and where nothing bounds a service.
-///
-/// A closed loop has no load of its own: a client that waits does not call (B. Schroeder, A. Wierman,
-/// M. Harchol-Balter, *Open Versus Closed*, NSDI 2006). What can be too many is the clients. No number
-/// of them is beyond the capacity by formula, so that the search has no upper end of that kind.
-pub fn most_clients<R: Fn(&Scenario, u64) -> Recording + Sync>(
-    scenario: &Scenario,
-    runs: &Runs<'_, R>,
-    each: u32,
-) -> Option<Survived> {
-    most_clients_beside(scenario, runs, each, &Known::default())
-}
-
-/// As it is, beside what is known already.
-pub(super) fn most_clients_beside<R: Fn(&Scenario, u64) -> Recording + Sync>(
-    scenario: &Scenario,
-    runs: &Runs<'_, R>,
-    each: u32,
-    known: &Known,
-) -> Option<Survived> {
-    let is_closed = |it: &Population| matches!(it.arrivals, Arrivals::Closed { .. });
-    let populations = &scenario.populations;
-    let is_asked = is_bounded(scenario) && populations.iter().all(is_closed);
-    let fewest = populations.iter().map(|it| it.clients).min()?;
-    let all: f64 = populations.iter().map(|it| f64::from(it.clients)).sum();
-    let range = Range {
-        // No population has fewer than one.
-        low: CROWDS.low.max(1.0 / f64::from(fewest.max(1))),
-        ..CROWDS
-    };
-    let search = || {
-        survived(
-            scenario,
-            runs,
-            each,
-            (3 * SERIES, &known.clients),
-            all,
-            range,
-            crowded,
-        )
-    };
-    is_asked.then(search)
-}
-
 /// Searches have seeds of their own, each point others: the interval needs independent runs.
 const SERIES: u64 = 1 << 32;
-
-fn survived<R: Fn(&Scenario, u64) -> Recording + Sync>(
-    scenario: &Scenario,
-    runs: &Runs<'_, R>,
-    each: u32,
-    (series, known): (u64, &[Point]),
-    unit: f64,
-    range: Range,
-    vary: fn(&Scenario, f64) -> Scenario,
-) -> Survived {
-    runs.announce(u64::from(range.points) * u64::from(each));
-    let threshold = find_beside(&range, known, |factor, point| {
-        let varied = vary(scenario, factor);
-        let series = series + u64::from(point);
-        let back = runs.each(&varied, series, each, |it| judge(&varied, it).holds());
-        Proportion::of(back)
-    });
-    Survived {
-        threshold,
-        unit,
-        highest: range.high,
-        most: None,
-    }
-}

@@ -181,7 +181,10 @@ fn figures(contest: &Contest, trials: &Trials, runs: u32) -> Vec<Figure> {
             return figure;
         }
         let half = student(freedom) * mean.error;
-        figure.within((mean.value - half) / over, (mean.value + half) / over)
+        figure.within(Some((
+            (mean.value - half) / over,
+            (mean.value + half) / over,
+        )))
     };
     let clients = f64::from(contest.clients);
     vec![
