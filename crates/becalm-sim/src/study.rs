@@ -61,6 +61,13 @@ pub struct Contender {
     pub services: Vec<ServiceSeen>,
 }
 
+impl Contender {
+    /// The value of this figure, where it has one.
+    pub fn value(&self, id: &str) -> Option<f64> {
+        self.figures.iter().find(|it| it.id == id)?.value
+    }
+}
+
 /// What a service of several saw under one policy.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]

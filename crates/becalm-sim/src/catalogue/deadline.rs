@@ -71,8 +71,7 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
 
 fn tell(_: &Asked<'_>, study: &mut Study) {
     let answered = study.contenders.iter().filter_map(|contender| {
-        let mut figures = contender.figures.iter();
-        let success = figures.find(|it| it.id == "success_share")?.value?;
+        let success = contender.value("success_share")?;
         Some(format!("{} ({})", percent(success / 100.0), contender.name))
     });
     // Threads that hang together are free together: what the end of a run is like says little.

@@ -3,7 +3,7 @@
 use crate::study::{Chart, ChartKind, Contender};
 
 use super::axis::Axis;
-use super::drawn::{Drawn, OF_VERDICTS, figures, value};
+use super::drawn::{Drawn, OF_VERDICTS, figures};
 use super::grid::Sweep;
 
 /// Lines that can be told apart in a picture.
@@ -36,7 +36,7 @@ fn lines(sweep: &Sweep, along: usize, contenders: &[Contender], figure: &Drawn) 
         let places = places(sweep, index);
         let (Some(x), Some(y)) = (
             places.get(along).and_then(|at| numbers.get(*at)),
-            value(contender, figure.id),
+            contender.value(figure.id),
         ) else {
             continue;
         };
@@ -66,7 +66,7 @@ fn lines(sweep: &Sweep, along: usize, contenders: &[Contender], figure: &Drawn) 
 
 fn maps(sweep: &Sweep, contenders: &[Contender]) -> Vec<Chart> {
     if contenders.iter().any(|it| it.verdict.is_some()) {
-        let stays_down = |it: &Contender| value(it, OF_VERDICTS).map(|it| 1.0 - it / 100.0);
+        let stays_down = |it: &Contender| it.value(OF_VERDICTS).map(|it| 1.0 - it / 100.0);
         let map = map(sweep, contenders, stays_down).map(|map| Chart {
             id: "sweep_map".into(),
             title: "Where the service stays down".into(),
@@ -76,7 +76,7 @@ fn maps(sweep: &Sweep, contenders: &[Contender]) -> Vec<Chart> {
     }
     let mapped = figures(contenders).filter(|it| it.is_mapped);
     let maps = mapped.filter_map(|figure| {
-        let map = map(sweep, contenders, |it| value(it, figure.id))?;
+        let map = map(sweep, contenders, |it| it.value(figure.id))?;
         Some(Chart {
             id: format!("sweep_map_{}", figure.id),
             title: figure.title.into(),
@@ -137,7 +137,7 @@ fn bars(contenders: &[Contender]) -> Vec<Chart> {
     let chart = |figure: &Drawn| {
         let bars: Vec<(String, f64)> = contenders
             .iter()
-            .filter_map(|it| Some((it.name.clone(), value(it, figure.id)?)))
+            .filter_map(|it| Some((it.name.clone(), it.value(figure.id)?)))
             .collect();
         Chart {
             id: format!("sweep_{}", figure.id),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use becalm::Policy;
 
 use super::layers::{Layer, Layers, Where};
-use super::space::{Places, Space};
+use super::space::Space;
 use crate::change::Change;
 use crate::engine::Stream;
 
@@ -80,8 +80,8 @@ pub(super) fn candidates(
     }
     for row in 0..count {
         let value = |column: &Vec<usize>| column.get(row).copied().unwrap_or_default();
-        let places = Places::of(columns.each_ref().map(value));
-        let sampled = |layer: &Layer<'_>| space.policy(layer.own, layer.timeout, &places);
+        let places = columns.each_ref().map(value);
+        let sampled = |layer: &Layer<'_>| space.policy(layer.own, layer.timeout, places);
         let Some(here) = wheres.get(value(&column)) else {
             continue;
         };

@@ -108,30 +108,36 @@ impl Space {
     }
 
     /// Sets what the space has to say, with the n-th value of each setting.
-    pub(super) fn policy(&self, from: &Policy, timeout: Option<Duration>, at: &Places) -> Policy {
+    pub(super) fn policy(
+        &self,
+        from: &Policy,
+        timeout: Option<Duration>,
+        at: [usize; 7],
+    ) -> Policy {
+        let [attempts, base, cap, jitter, budget, breaker, of_timeout] = at;
         let mut policy = from.clone();
-        set(&mut policy.attempts, pick(&self.attempts, at.attempts));
-        if let Some(base) = pick(&self.base, at.base) {
+        set(&mut policy.attempts, pick(&self.attempts, attempts));
+        if let Some(base) = pick(&self.base, base) {
             policy.base = base;
             policy.backoff = Backoff::Exponential;
             policy.multiplier = Policy::default().multiplier;
             policy.cap = policy.cap.max(base);
             policy.throttled_base = None;
         }
-        if let Some(factor) = pick(&self.caps, at.cap) {
+        if let Some(factor) = pick(&self.caps, cap) {
             policy.cap = policy.base.saturating_mul(factor);
         }
-        set(&mut policy.jitter, pick(&self.jitter, at.jitter));
-        set(&mut policy.budget, pick(&self.budgets, at.budget));
-        set(&mut policy.breaker, pick(&self.breakers, at.breaker));
-        if let (Some(factor), Some(timeout)) = (pick(&self.timeouts, at.timeout), timeout) {
+        set(&mut policy.jitter, pick(&self.jitter, jitter));
+        set(&mut policy.budget, pick(&self.budgets, budget));
+        set(&mut policy.breaker, pick(&self.breakers, breaker));
+        if let (Some(factor), Some(timeout)) = (pick(&self.timeouts, of_timeout), timeout) {
             let timeout = Duration::try_from_secs_f64(timeout.as_secs_f64() * factor);
             policy.attempt_timeout = timeout.ok().or(policy.attempt_timeout);
         }
         policy
     }
 
-    /// How many values each setting has, in the order of [`Places::of`].
+    /// How many values each setting has, in the order in which [`Space::policy`] takes them.
     pub(super) fn sizes(&self) -> [usize; 7] {
         [
             self.attempts.len(),
@@ -174,34 +180,6 @@ impl fmt::Display for InvalidSpace {
 }
 
 impl std::error::Error for InvalidSpace {}
-
-/// Which value each setting has.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Places {
-    attempts: usize,
-    base: usize,
-    cap: usize,
-    jitter: usize,
-    budget: usize,
-    breaker: usize,
-    timeout: usize,
-}
-
-impl Places {
-    /// In the order of [`Space::sizes`].
-    pub(super) const fn of(places: [usize; 7]) -> Self {
-        let [attempts, base, cap, jitter, budget, breaker, timeout] = places;
-        Self {
-            attempts,
-            base,
-            cap,
-            jitter,
-            budget,
-            breaker,
-            timeout,
-        }
-    }
-}
 
 fn pick<T: Copy>(values: &[T], at: usize) -> Option<T> {
     values.get(at).copied()

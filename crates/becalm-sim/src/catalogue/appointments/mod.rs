@@ -191,17 +191,16 @@ fn figures(handshakes: &Handshakes, records: &[Arrivals]) -> Vec<Figure> {
 }
 
 fn answer(handshakes: &Handshakes, contenders: &[Contender]) -> String {
-    let each = contenders.iter().map(|contender| {
-        let value = |id: &str| contender.figures.iter().find(|it| it.id == id)?.value;
-        match value("reconnect_last_s") {
+    let each = contenders
+        .iter()
+        .map(|contender| match contender.value("reconnect_last_s") {
             Some(last) => format!("all are back after {last:.1} s ({})", contender.name),
             None => format!(
                 "{:.1} % are back at the end ({})",
-                value("connected").unwrap_or(0.0),
+                contender.value("connected").unwrap_or(0.0),
                 contender.name
             ),
-        }
-    });
+        });
     let each: Vec<String> = each.collect();
     format!(
         "{} clients take a server of {} handshakes a second at least {:.1} s: {}.",

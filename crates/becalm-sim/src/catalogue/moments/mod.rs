@@ -113,11 +113,8 @@ fn study(
 
 fn answer(contenders: &[Contender]) -> String {
     let of = |contender: &Contender| {
-        let value = |id| {
-            let found = contender.figures.iter().find(|figure| figure.id == id);
-            found.and_then(|figure| figure.value)
-        };
-        let (mean, deviation) = (value("last_mean_ms")?, value("last_deviation_ms")?);
+        let mean = contender.value("last_mean_ms")?;
+        let deviation = contender.value("last_deviation_ms")?;
         Some(format!(
             "{mean:.0} ms, give or take {deviation:.0} ({})",
             contender.name

@@ -216,7 +216,7 @@ fn figures(contest: &Contest, trials: &Trials, runs: u32) -> Vec<Figure> {
 
 fn answer(sizes: &[Contest], contenders: &[Contender]) -> String {
     let of = |contender: &Contender| {
-        let value = |id| contender.figures.iter().find(|it| it.id == id)?.value;
+        let value = |id| contender.value(id);
         let Some((calls, time)) = value("calls").zip(value("time_ms")) else {
             let written = percent(value("written_share")? / 100.0);
             return Some(format!(

@@ -138,10 +138,7 @@ fn chart(processes: &Processes, lines: Vec<(String, Vec<(f64, f64)>)>) -> Chart 
 
 fn answer(processes: &Processes, contenders: &[Contender]) -> String {
     let each = contenders.iter().map(|contender| {
-        let value = |id: &str| {
-            let figure = contender.figures.iter().find(|it| it.id == id);
-            figure.and_then(|it| it.value).unwrap_or(0.0)
-        };
+        let value = |id| contender.value(id).unwrap_or(0.0);
         format!(
             "{:.0} a second, at most {:.0} above the ratio ({})",
             value("retries_per_s"),

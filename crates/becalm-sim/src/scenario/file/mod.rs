@@ -76,18 +76,11 @@ const KEYS: &[Key<Scenario>] = &[
     key!(name: TEXT, "\"orders\""),
     key!(horizon: LENGTH, "\"60s\""),
     key!(bucket: LENGTH),
-    section!(
-        "network",
-        |entry, files, it| {
-            it.network = rows::table(NETWORK, entry, files, Network::default())?;
-            Ok(())
-        },
-        "network"
-    ),
+    section!("network": network, |it, files| rows::table(NETWORK, it, files, Network::default())),
     // These are read one after the other: errors name their sections.
-    section!("service", |_, _, _| Ok(()), "service"),
-    section!("population", |_, _, _| Ok(()), "population"),
-    section!("trigger", |_, _, _| Ok(()), "trigger"),
+    section!("service"),
+    section!("population"),
+    section!("trigger"),
 ];
 
 const NETWORK: &[Key<Network>] = &[key!(delay: TIMES), key!(loss: SHARE)];

@@ -17,22 +17,8 @@ pub(super) const KEYS: &[Key<Population>] = &[
     key!(clients: COUNT),
     key!(target: TEXT, "\"orders\""),
     key!(arrivals: ARRIVALS, "\"poisson:500\""),
-    section!(
-        "policy",
-        |entry, files, it| {
-            it.variants = vec![variant(policy::read(entry, files)?)];
-            Ok(())
-        },
-        "policy"
-    ),
-    section!(
-        "variants",
-        |entry, files, it| {
-            it.variants = read_variants(entry, files)?;
-            Ok(())
-        },
-        "variants"
-    ),
+    section!("policy": variants, |it, files| Ok(vec![variant(policy::read(it, files)?)])),
+    section!("variants": variants, read_variants),
     key!(sharing: choice!(SHARING)),
     key!(timeout: PATIENCE),
     key!(priority: choice!(PRIORITY)),
@@ -40,14 +26,7 @@ pub(super) const KEYS: &[Key<Population>] = &[
 ];
 
 pub(super) const VARIANT: &[Key<Variant>] = &[
-    section!(
-        "policy",
-        |entry, files, it| {
-            it.policy = policy::read(entry, files)?;
-            Ok(())
-        },
-        "policy"
-    ),
+    section!("policy": policy, policy::read),
     key!(share: PART, "0.5"),
 ];
 

@@ -14,9 +14,12 @@ use super::{arrivals, words::NONE};
 use crate::engine::Distribution;
 use crate::scenario::{Arrivals, Discipline, Service};
 
+/// Reads a value.
+pub(super) type Read<V> = fn(&Entry<'_>, Files<'_>) -> Result<V, Refusal>;
+
 /// How a value is read and written.
 pub(super) struct Form<V> {
-    pub read: fn(&Entry<'_>, Files<'_>) -> Result<V, Refusal>,
+    pub read: Read<V>,
     pub write: fn(&V) -> Value,
     /// A part of the JSON Schema.
     #[cfg(test)]
@@ -57,10 +60,10 @@ macro_rules! key {
     ($name:ident: $form:expr, $example:literal) => { key!(@ $name, $form, Some($example)) };
 }
 
-/// The row of a key that is read by this function into several fields, or as a table, and is written in
-/// a section of its own.
+/// The row of a key that is read by this function, into a field: `section!("limit": limit, read)`; or
+/// with the rest of the file: `section!("service")`. Either is written in a section of its own.
 macro_rules! section {
-    ($name:literal, $read:expr, $schema:literal) => {
+    (@ $name:literal, $read:expr) => {
         $crate::scenario::file::rows::Key {
             name: $name,
             example: None,
@@ -68,8 +71,16 @@ macro_rules! section {
             write: None,
             is_same: |_, _| true,
             #[cfg(test)]
-            schema: || $schema.to_owned(),
+            schema: String::new,
         }
+    };
+    ($name:literal) => { section!(@ $name, |_, _, _| Ok(())) };
+    ($name:literal: $field:ident, $read:expr) => {
+        section!(@ $name, |entry, files, it| {
+            let read: $crate::scenario::file::rows::Read<_> = $read;
+            it.$field = read(entry, files)?;
+            Ok(())
+        })
     };
 }
 

@@ -22,47 +22,23 @@ pub(super) const KEYS: &[Key<Service>] = &[
     key!(routing: choice!(ROUTING)),
     key!(workers: WORKERS),
     key!(time: TIMES),
-    section!(
-        "scalability",
-        |entry, files, it| {
-            let law = rows::table(SCALABILITY, entry, files, Scalability::default())?;
-            it.scalability = Some(law);
-            Ok(())
-        },
-        "scalability"
-    ),
+    section!("scalability": scalability, |it, files| {
+        rows::table(SCALABILITY, it, files, Scalability::default()).map(Some)
+    }),
     key!(queue: PLACES),
     key!(discipline: DISCIPLINE),
     key!(refusal: TIME),
     key!(failures: SHARE),
-    section!(
-        "limit",
-        |entry, files, it| {
-            it.limit = Some(rows::table(LIMIT, entry, files, NO_LIMIT)?);
-            Ok(())
-        },
-        "limit"
-    ),
+    section!("limit": limit, |it, files| rows::table(LIMIT, it, files, NO_LIMIT).map(Some)),
     key!(stale: choice!(STALE)),
-    section!(
-        "cache",
-        |entry, files, it| {
-            it.cache = Some(rows::table(CACHE, entry, files, Cache::new(1, 0.0))?);
-            Ok(())
-        },
-        "cache"
-    ),
-    section!(
-        "calls",
-        |entry, files, it| {
-            for call in entry.tables()? {
-                let over = Downstream::new("", Policy::default());
-                it.calls.push(rows::table(CALLS, &call, files, over)?);
-            }
-            Ok(())
-        },
-        "calls"
-    ),
+    section!("cache": cache, |it, files| {
+        rows::table(CACHE, it, files, Cache::new(1, 0.0)).map(Some)
+    }),
+    section!("calls": calls, |it, files| {
+        let over = || Downstream::new("", Policy::default());
+        let calls = it.tables()?;
+        calls.iter().map(|it| rows::table(CALLS, it, files, over())).collect()
+    }),
 ];
 
 pub(super) const SCALABILITY: &[Key<Scalability>] =
@@ -87,14 +63,7 @@ pub(super) const CALLS: &[Key<Downstream>] = &[
     key!(service: TEXT, "\"database\""),
     key!(fan_out: COUNT),
     key!(at_once: FLAG),
-    section!(
-        "policy",
-        |entry, files, it| {
-            it.policy = policy::read(entry, files)?;
-            Ok(())
-        },
-        "policy"
-    ),
+    section!("policy": policy, policy::read),
     key!(timeout: PATIENCE),
     key!(sharing: choice!(SHARING)),
     key!(propagates: FLAG),
