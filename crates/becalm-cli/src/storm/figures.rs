@@ -62,12 +62,13 @@ mod tests {
         let figure = Figure::new("id", "title", "s", Some(2.0)).within(Some((1.5, 2.5)));
         assert_eq!(whole(&figure), "2s (1.5s to 2.5s)");
         assert_eq!(between(&figure), "2s", "it was measured");
-        let outage = Figure::new("longest_outage_s", "title", "s", Some(2.0)).within(Some((1.5, 2.5)));
+        let outage =
+            Figure::new("longest_outage_s", "title", "s", Some(2.0)).within(Some((1.5, 2.5)));
         assert_eq!(between(&outage), "1.5s to 2.5s", "s4: as an interval");
         assert_eq!(value(&outage), "2s");
         assert_eq!(whole(&outage), "2s (1.5s to 2.5s)");
         assert_eq!(
-            whole(&figure.within(2.0, 2.0)),
+            whole(&figure.within(Some((2.0, 2.0)))),
             "2s",
             "nothing is uncertain"
         );

@@ -56,7 +56,7 @@ mod tests {
         let mut contender = Contender::default();
         contender.name = "budget=ratio:0.1,burst:10".into();
         contender.figures = vec![
-            Figure::new("peak", "peak \"load\"", "/s", Some(2.5)).within(1.0, 4.0),
+            Figure::new("peak", "peak \"load\"", "/s", Some(2.5)).within(Some((1.0, 4.0))),
             Figure::new("recovery", "recovery", "s", None),
             Figure::new("latency", "latency", "ms", Some(f64::INFINITY)),
         ];

@@ -45,7 +45,8 @@ pub mod tests {
             contender.verdict = Some(verdict);
             contender.evidence = format!("{name} was measured.");
             contender.figures = vec![
-                Figure::new("amplification", "amplification", "", Some(1.5)).within(1.25, 1.75),
+                Figure::new("amplification", "amplification", "", Some(1.5))
+                    .within(Some((1.25, 1.75))),
                 Figure::new("recovery_p50_s", "time to recover", "s", recovery),
             ];
             let mut database = ServiceSeen::default();

@@ -7,7 +7,6 @@ use becalm::{Budget, Jitter, Policy};
 
 use super::entry::Studied;
 use super::fleet::{self, Fleet, float};
-use super::runs::left_out;
 use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::each_in_order;
 use crate::herd::{Formula, Herd, run};
@@ -66,28 +65,16 @@ fn study(
     if candidates.is_empty() {
         return Ok(fleet::study(&CLIPPED, parameters, &[], &herd, plan));
     }
-    let tell = |done: u64| {
-        if let Some(progress) = plan.progress {
-            progress(done, candidates.len() as u64 + 1);
-        }
-    };
-    let mut fleets = vec![Fleet {
+    let formula = Fleet {
         name: FORMULA.to_owned(),
         policy: "min(2^n s + U(0, 1 s), 32 s), not a policy: what others do".to_owned(),
         evidence: String::new(),
         records: fleet::records(&herd, &Formula::GOOGLE_CLOUD, plan)?,
-    }];
-    tell(1);
-    for (done, candidate) in (2..).zip(candidates) {
-        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO)?;
-        fleets.push(Fleet {
-            name: candidate.name.clone(),
-            policy: candidate.policy.to_string(),
-            evidence: left_out(&candidate.policy),
-            records: fleet::records(&herd, &lone, plan)?,
-        });
-        tell(done);
+    };
+    if let Some(progress) = plan.progress {
+        progress(1, candidates.len() as u64 + 1);
     }
+    let fleets = fleet::of_each(&herd, candidates, plan, vec![formula])?;
     Ok(fleet::study(&CLIPPED, parameters, &fleets, &herd, plan))
 }
 

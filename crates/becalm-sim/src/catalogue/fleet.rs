@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use becalm::support::Human;
+use becalm::support::{Human, Lone};
 
-use super::runs::{asked_of, figure, seeds};
-use super::{Entry, InvalidParameter, Parameter, Parameters};
+use super::runs::{figure, left_out, seeds};
+use super::{Candidate, Entry, InvalidParameter, Parameter, Parameters};
 use crate::engine::each_in_order;
 pub(super) use crate::engine::float;
 use crate::engine::nanos;
 use crate::herd::{self, Decides, Herd, Reconnects};
 use crate::study::{Chart, ChartKind, Contender, Plan, Study};
+use crate::verdict::Brief;
 
 /// What a fleet did under one policy, in each run.
 pub(super) struct Fleet {
@@ -62,6 +63,29 @@ pub(super) fn records(
     each_in_order(&seeds, plan.threads, each)
         .into_iter()
         .collect()
+}
+
+/// Behind fleets that have been run, one of each candidate.
+pub(super) fn of_each(
+    herd: &Herd,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+    mut fleets: Vec<Fleet>,
+) -> Result<Vec<Fleet>, InvalidParameter> {
+    let all = (fleets.len() + candidates.len()) as u64;
+    for candidate in candidates {
+        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO)?;
+        fleets.push(Fleet {
+            name: candidate.name.clone(),
+            policy: candidate.policy.to_string(),
+            evidence: left_out(&candidate.policy),
+            records: records(herd, &lone, plan)?,
+        });
+        if let Some(progress) = plan.progress {
+            progress(fleets.len() as u64, all);
+        }
+    }
+    Ok(fleets)
 }
 
 impl Fleet {
@@ -209,16 +233,12 @@ pub(super) fn study(
     );
     let records = fleets.iter().flat_map(|fleet| &fleet.records);
     Study {
-        scenario: entry.name.to_owned(),
-        question: entry.question.to_owned(),
         answer,
-        asked: asked_of(parameters),
         contenders: fleets.iter().map(|fleet| fleet.contender(herd)).collect(),
         charts: charts(fleets, herd),
-        seed: plan.seed,
         runs: plan.runs.unwrap_or(RUNS).max(1),
         events: records.map(|record| record.events).sum(),
-        ..Study::default()
+        ..Brief::of(entry, parameters).study(plan)
     }
 }
 

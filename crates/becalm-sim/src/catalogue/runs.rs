@@ -3,7 +3,6 @@
 use becalm::rng::Random;
 use becalm::{Budget, Policy};
 
-use super::Parameters;
 use crate::engine::Stream;
 use crate::search::Mean;
 use crate::study::{Figure, Plan};
@@ -31,14 +30,6 @@ pub(super) fn figure(
     }
     let mean = Mean::of(&known);
     Figure::new(id, title, unit, mean.map(|it| it.value)).within(mean.and_then(|it| it.interval))
-}
-
-/// Each parameter with its value, as a study tells them.
-pub(super) fn asked_of(parameters: &Parameters) -> Vec<(String, String)> {
-    let pairs = parameters.iter();
-    pairs
-        .map(|(parameter, value)| (parameter.name.to_owned(), value.to_owned()))
-        .collect()
 }
 
 /// What a policy says that plays no part where clients share nothing; empty for nothing.

@@ -70,16 +70,13 @@ pub fn study<E>(
     let mut asked: Vec<_> = brief.asked.iter().filter(is_fixed).cloned().collect();
     asked.extend(axes.map(|it| (format!("sweep of {}", it.name), it.values.join(" | "))));
     Ok(Study {
-        scenario: brief.name.clone(),
-        question: brief.question.clone(),
         answer: answer(sweep, &contenders),
         asked,
         charts: pictures(sweep, &contenders),
         contenders,
-        seed: plan.seed,
         runs,
         events,
-        ..Study::default()
+        ..brief.study(plan)
     })
 }
 

@@ -1,6 +1,6 @@
 //! How is a search shown? As a study: the front, the recommended policy first.
 
-use crate::study::{Chart, ChartKind, Contender, Figure, Study, figure};
+use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study, figure};
 use crate::verdict::{Brief, Survived, describe, describe_changes};
 
 use super::choice::{Choice, Tuned};
@@ -8,7 +8,7 @@ use super::choice::{Choice, Tuned};
 /// The study. `outages` are the longest that the recommended and the given policy survive, where they
 /// were searched for.
 pub(super) fn study(
-    brief: &Brief,
+    (brief, plan): (&Brief, &Plan<'_>),
     choice: &Choice,
     reasons: &[String],
     is_triggered: bool,
@@ -51,13 +51,11 @@ pub(super) fn study(
         first.evidence = reasons.join(" ");
     }
     Study {
-        scenario: brief.name.clone(),
         question: "Which policy suits it?".into(),
         answer: reasons.join(" "),
-        asked: brief.asked.clone(),
         contenders,
         charts: vec![chart(choice, is_triggered)],
-        ..Study::default()
+        ..brief.study(plan)
     }
 }
 

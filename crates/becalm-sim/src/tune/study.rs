@@ -138,8 +138,8 @@ pub fn tune_with(
         outages,
     };
     let reasons = reasons(&told);
-    let mut study = shown::study(brief, &choice, &reasons, is_triggered, outages);
-    (study.seed, study.runs, study.events) = (plan.seed, effort.fresh, runs.events());
+    let mut study = shown::study((brief, plan), &choice, &reasons, is_triggered, outages);
+    (study.runs, study.events) = (effort.fresh, runs.events());
     if let Some(too_much) = runs.too_much() {
         return Err(too_much);
     }

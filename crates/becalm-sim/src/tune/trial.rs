@@ -1,9 +1,12 @@
 //! What is known of a policy so far?
 
+use crate::engine::float;
 use crate::record::{Histogram, Recording, total};
 use crate::scenario::{Phases, Scenario};
 use crate::search::Proportion;
-use crate::verdict::{Outcome, Runs, Stress, first_tries, is_bounded, judge, open_calls};
+use crate::verdict::{
+    Outcome, Runs, Stress, first_tries, is_bounded, judge, millis, open_calls, ratio,
+};
 
 use super::halving::Round;
 use super::objectives::Objectives;
@@ -131,7 +134,6 @@ impl Trial {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
         reason = "far below 2^52, and not negative"
     )]
     fn at_fullest(&self, recording: &Recording) -> Option<u64> {
@@ -139,7 +141,7 @@ impl Trial {
         let services = recording.services.iter().zip(&self.once);
         let each = services.filter(|(_, once)| **once > 0.0).map(|(it, once)| {
             let arrived = it.arrived.get(from..).unwrap_or_default();
-            (total(arrived) as f64 / once) as u64
+            (float(total(arrived)) / once) as u64
         });
         each.max()
     }
@@ -171,27 +173,17 @@ impl Cost {
 
     /// Attempts for each first try.
     pub(super) fn load(&self) -> f64 {
-        if self.first_tries == 0 {
-            1.0
-        } else {
-            share(self.attempts, self.first_tries)
-        }
+        ratio(self.attempts, self.first_tries)
     }
 
     /// The share of calls that do not succeed.
     pub(super) fn failed(&self) -> f64 {
-        share(self.calls.saturating_sub(self.succeeded), self.calls)
+        float(self.calls.saturating_sub(self.succeeded)) / float(self.calls.max(1))
     }
 
     /// The 99th percentile of the latency, in milliseconds; infinite where no call succeeds.
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     pub(super) fn latency(&self) -> f64 {
         let p99 = self.latency.quantile(0.99);
-        p99.map_or(f64::INFINITY, |nanos| nanos as f64 / 1e6)
+        p99.map_or(f64::INFINITY, millis)
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-fn share(part: u64, all: u64) -> f64 {
-    part as f64 / all.max(1) as f64
 }

@@ -5,9 +5,8 @@ use crate::study::Verdict;
 use super::amplified::Amplified;
 use super::evidence::{few_calls, lost_meanwhile};
 use super::examined::Examined;
-use super::figures::recovery_times;
 use super::numbers::{hundredths, list, median, of_runs, percent, percent_or_none, plain, tenths};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, recovery_times};
 use super::services::PhaseOf;
 use super::stress::Worse;
 

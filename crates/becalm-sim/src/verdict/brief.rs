@@ -1,6 +1,7 @@
 //! What is asked of a study, and how thoroughly?
 
 use super::map::Resolution;
+use crate::study::{Plan, Study};
 
 /// The question of a study: its name, its sentence, its parameters.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -11,6 +12,19 @@ pub struct Brief {
     pub question: String,
     /// Each parameter with its value.
     pub asked: Vec<(String, String)>,
+}
+
+impl Brief {
+    /// A study of it by this plan, of which nothing is told yet.
+    pub(crate) fn study(&self, plan: &Plan<'_>) -> Study {
+        Study {
+            scenario: self.name.clone(),
+            question: self.question.clone(),
+            asked: self.asked.clone(),
+            seed: plan.seed,
+            ..Study::default()
+        }
+    }
 }
 
 /// How thoroughly a scenario is studied.

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use crate::engine::float;
 use crate::record::{Histogram, PopulationRecord, Recording};
 use crate::scenario::{Effect, Phases, Scenario};
 use crate::study::{Chart, ChartKind};
 
 use super::capacity::open_calls;
-use super::figures::recovery_times;
 use super::judge::sum;
 use super::load::bottleneck;
 use super::numbers::millis;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, recovery_times};
 
 /// Points of a line at most: more than a screen shows, and few enough for a report to stay small.
 const POINTS: usize = 600;
@@ -56,8 +56,8 @@ impl Steps {
         let groups = counts.chunks(self.group);
         groups
             .map(|it| {
-                let length = self.bucket.as_secs_f64() * as_f64(it.len());
-                as_f64(it.iter().map(|it| (*it).into()).sum::<u64>()) / length
+                let length = self.bucket.as_secs_f64() * float(it.len() as u64);
+                float(it.iter().map(|it| (*it).into()).sum::<u64>()) / length
             })
             .collect()
     }
@@ -78,7 +78,7 @@ impl Steps {
 
 fn line(step: u64, values: impl IntoIterator<Item = f64>) -> Vec<(f64, f64)> {
     // By whole nanoseconds, so that 39.9 s is 39.9 and not nearly so.
-    let begins = (0_u64..).map(|index| as_f64(index.saturating_mul(step)) / 1e9);
+    let begins = (0_u64..).map(|index| float(index.saturating_mul(step)) / 1e9);
     begins.zip(values).collect()
 }
 
@@ -132,7 +132,7 @@ impl Course {
 
     fn latency(&self, of: impl Fn(&Latency) -> f64) -> Vec<(f64, f64)> {
         let points = self.latencies.iter();
-        points.map(|it| (as_f64(it.from) / 1e9, of(it))).collect()
+        points.map(|it| (float(it.from) / 1e9, of(it))).collect()
     }
 
     fn line(&self, values: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
@@ -291,7 +291,7 @@ pub(super) fn recoveries(
     let line = |outcomes: &[Outcome]| {
         let mut times = recovery_times(outcomes);
         times.sort_by(f64::total_cmp);
-        let all = as_f64(times.len().max(1));
+        let all = float(times.len().max(1) as u64);
         let mut points = vec![(0.0, 0.0)];
         let mut share = 0.0;
         for (index, time) in times
@@ -302,7 +302,7 @@ pub(super) fn recoveries(
         {
             // A step: up at the time, flat until the next.
             points.push((time, share));
-            share = as_f64(index + 1) / all;
+            share = float(index as u64 + 1) / all;
             points.push((time, share));
         }
         points.push((after.as_secs_f64(), share));
@@ -353,9 +353,4 @@ fn name(effect: &Effect) -> String {
         Effect::Deploy { service, .. } => format!("{service} restarts"),
         Effect::Loss { share } => format!("{:.0} % of messages are lost", share * 100.0),
     }
-}
-
-#[expect(clippy::cast_precision_loss)] // far below 2^52
-fn as_f64<T: TryInto<u64>>(count: T) -> f64 {
-    count.try_into().unwrap_or_default() as f64
 }

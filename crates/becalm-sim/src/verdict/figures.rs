@@ -1,5 +1,6 @@
 //! Which figures does a contender have?
 
+use crate::engine::float;
 use crate::record::{Endings, Histogram};
 use crate::scenario::Scenario;
 use crate::study::{Figure, figure};
@@ -8,7 +9,7 @@ use super::by_phase::ByPhase;
 use super::capacity::hidden_capacity;
 use super::examined::Examined;
 use super::numbers::{median, millis, quantile};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, recovery_times};
 use super::ruling::Ruling;
 use super::survival::Survived;
 
@@ -71,12 +72,9 @@ fn counts(ruling: &Ruling, of_several: bool) -> Vec<Figure> {
         let value = median(ruling.outcomes.iter().map(value));
         Figure::new(id, title, "", value)
     };
-    #[expect(clippy::cast_precision_loss)] // far below 2^52
-    let peak = of(
-        "peak_per_bucket",
-        "Most attempts in a bucket",
-        &|it: &Outcome| it.whole.peak as f64,
-    );
+    let peak = of("peak_per_bucket", "Most attempts in a bucket", &|it| {
+        float(it.whole.peak)
+    });
     vec![
         of("amplification", whole, &|it| it.whole.amplification()),
         of("amplification_during", during, &|it| {
@@ -150,15 +148,6 @@ fn limits(examined: &Examined) -> Vec<Figure> {
         limits.push(most.within(interval(clients)));
     }
     limits
-}
-
-/// Seconds until each run came back; infinite for those that did not.
-pub(super) fn recovery_times(outcomes: &[Outcome]) -> Vec<f64> {
-    let time = |it: &Outcome| match it.recovery.time() {
-        Some(time) if it.holds() => time.as_secs_f64(),
-        _ => f64::INFINITY,
-    };
-    outcomes.iter().map(time).collect()
 }
 
 /// The latencies of all runs.

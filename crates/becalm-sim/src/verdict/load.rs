@@ -1,5 +1,6 @@
 //! How much is asked of each service, if nobody retries?
 
+use crate::engine::float;
 use crate::scenario::{Arrivals, Cache, Downstream, Population, Scenario, Service};
 
 /// The service that is nearest to its capacity.
@@ -116,7 +117,6 @@ pub(super) fn accepts(service: &Service) -> f64 {
 }
 
 /// First tries of a population per second, on average; 0 of a closed loop.
-#[expect(clippy::cast_precision_loss)] // far below 2^52
 pub(super) fn open_rate(scenario: &Scenario, population: &Population) -> f64 {
     match &population.arrivals {
         Arrivals::Poisson(rate) | Arrivals::Constant(rate) => *rate,
@@ -131,7 +131,7 @@ pub(super) fn open_rate(scenario: &Scenario, population: &Population) -> f64 {
         }
         // What is recorded beyond the end of the run plays no part in it.
         Arrivals::Trace(recorded) => {
-            recorded.before(scenario.horizon) as f64 / scenario.horizon.as_secs_f64()
+            float(recorded.before(scenario.horizon) as u64) / scenario.horizon.as_secs_f64()
         }
         Arrivals::Closed { .. } => 0.0,
     }

@@ -1,5 +1,6 @@
 //! How is a number of many runs said in a sentence? And which one is the middle?
 
+use crate::engine::float;
 use crate::search::Proportion;
 
 pub(super) fn of_runs(proportion: Proportion) -> String {
@@ -66,9 +67,8 @@ pub(crate) fn hundredths(value: f64) -> String {
     format!("{value:.2}")
 }
 
-#[expect(clippy::cast_precision_loss)] // far below 2^52
 pub(crate) fn millis(nanos: u64) -> f64 {
-    nanos as f64 / 1e6
+    float(nanos) / 1e6
 }
 
 /// The middle value by rank, the lower of two; `None` of nothing.

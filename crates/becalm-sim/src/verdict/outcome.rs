@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::engine::float;
 use crate::record::Histogram;
 
 use super::by_phase::ByPhase;
@@ -115,11 +116,19 @@ impl Outcome {
     }
 }
 
-#[expect(clippy::cast_precision_loss)] // far below 2^52
-pub(super) fn ratio(part: u64, all: u64) -> f64 {
+/// Seconds until each run came back; infinite for those that did not.
+pub(super) fn recovery_times(outcomes: &[Outcome]) -> Vec<f64> {
+    let time = |it: &Outcome| match it.recovery.time() {
+        Some(time) if it.holds() => time.as_secs_f64(),
+        _ => f64::INFINITY,
+    };
+    outcomes.iter().map(time).collect()
+}
+
+pub(crate) fn ratio(part: u64, all: u64) -> f64 {
     if all == 0 {
         1.0
     } else {
-        part as f64 / all as f64
+        float(part) / float(all)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::engine::float;
 use crate::scenario::Phases;
 
 /// Whether a service came back after the last trigger.
@@ -101,11 +102,10 @@ pub(super) fn recovery(
 }
 
 /// The standard deviation of the shares of these windows, of those that have calls.
-#[expect(clippy::cast_precision_loss)] // far below 2^52
 fn deviation(windows: impl Iterator<Item = (u64, u64)>) -> f64 {
     let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for (calls, succeeded) in windows.filter(|(calls, _)| *calls > 0) {
-        let share = succeeded as f64 / calls as f64;
+        let share = float(succeeded) / float(calls);
         count += 1.0;
         sum += share;
         squares += share * share;
@@ -117,18 +117,17 @@ fn deviation(windows: impl Iterator<Item = (u64, u64)>) -> f64 {
 }
 
 /// `lost` is the share that scatter may take.
-#[expect(clippy::cast_precision_loss)] // far below 2^52
 fn is_good(usual: Usual, lost: f64, calls: u64, succeeded: u64) -> bool {
     if calls == 0 {
         return true;
     }
-    let (calls, counted) = (calls as f64, usual.calls as f64);
+    let (calls, counted) = (float(calls), float(usual.calls));
     // One more of either kind: that none of ten failed does not show that none ever does (P. S.
     // Laplace's rule of succession).
     let share = (usual.share * counted + 1.0) / (counted + 2.0);
     let variance = share * (1.0 - share) * (1.0 / calls + 1.0 / counted.max(1.0));
     let allowed = (CHANCE * variance.max(0.0).sqrt()).max(lost);
-    succeeded as f64 / calls >= BACK * usual.share - allowed
+    float(succeeded) / calls >= BACK * usual.share - allowed
 }
 
 /// Sums up to, and without, each bucket.

@@ -6,7 +6,7 @@ use crate::study::{Figure, ServicePhase, ServiceSeen, figure};
 
 use super::load::accepts;
 use super::numbers::median;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, ratio};
 use super::services::{Flow, PhaseOf, Seen, callers};
 
 /// What each service of several saw, by the median over the runs.
@@ -95,9 +95,8 @@ fn figures(seen: &[&Seen], service: &Service, is_triggered: bool) -> Vec<Figure>
 }
 
 /// Of all who call a service together.
-#[expect(clippy::cast_precision_loss)] // far below 2^52
 fn attempts_per_call(flow: &Flow) -> Option<f64> {
     let first_tries: u64 = flow.calls.iter().map(|it| it.0).sum();
     let attempts: u64 = flow.calls.iter().map(|it| it.1).sum();
-    (first_tries > 0).then(|| attempts as f64 / first_tries as f64)
+    (first_tries > 0).then(|| ratio(attempts, first_tries))
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::change::Place;
+use crate::engine::float;
 use crate::record::Recording;
 use crate::scenario::{Phases, Scenario};
 
@@ -47,9 +48,8 @@ pub struct Flow {
 
 impl Flow {
     /// Requests for each that first tries alone would bring; `None` where they bring none.
-    #[expect(clippy::cast_precision_loss)] // far below 2^52
     pub fn amplification(&self) -> Option<f64> {
-        (self.unrepeated > 0.0).then(|| self.arrived as f64 / self.unrepeated)
+        (self.unrepeated > 0.0).then(|| float(self.arrived) / self.unrepeated)
     }
 
     /// Requests that arrived per second.
@@ -58,10 +58,9 @@ impl Flow {
     }
 
     /// Attempts for each call of the caller at this place among those who call; `None` without calls.
-    #[expect(clippy::cast_precision_loss)] // far below 2^52
     pub(super) fn attempts(&self, caller: usize) -> Option<f64> {
         let (first_tries, attempts) = *self.calls.get(caller)?;
-        (first_tries > 0).then(|| attempts as f64 / first_tries as f64)
+        (first_tries > 0).then(|| float(attempts) / float(first_tries))
     }
 }
 
@@ -82,35 +81,24 @@ pub(super) fn seen(scenario: &Scenario, recording: &Recording, phases: &Phases) 
     let services = 0..scenario.services.len();
     let callers: Vec<_> = services.map(|at| callers(scenario, at)).collect();
     let flows = |buckets: Range<usize>| flows(scenario, recording, &callers, &buckets);
-    let mut each = [
-        flows(phases.before.clone()),
-        flows(phases.during.clone()),
-        flows(phases.after.clone()),
-        flows(phases.tail()),
-        flows(phases.during.start..phases.after.end),
-        flows(0..phases.after.end),
+    let [before, during, after, tail, since, whole] = [
+        phases.before.clone(),
+        phases.during.clone(),
+        phases.after.clone(),
+        phases.tail(),
+        phases.during.start..phases.after.end,
+        0..phases.after.end,
     ]
-    .map(Vec::into_iter);
-    let mut all = Vec::new();
-    while let [
-        Some(before),
-        Some(during),
-        Some(after),
-        Some(tail),
-        Some(since),
-        Some(whole),
-    ] = each.each_mut().map(Iterator::next)
-    {
-        all.push(Seen {
-            before,
-            during,
-            after,
-            tail,
-            since,
-            whole,
-        });
-    }
-    all
+    .map(flows);
+    let seen = |at: usize| Seen {
+        before: before[at].clone(),
+        during: during[at].clone(),
+        after: after[at].clone(),
+        tail: tail[at].clone(),
+        since: since[at].clone(),
+        whole: whole[at].clone(),
+    };
+    (0..scenario.services.len()).map(seen).collect()
 }
 
 fn flows(
@@ -150,12 +138,11 @@ fn flows(
 /// A phase of a run.
 pub(super) type PhaseOf = fn(&Seen) -> &Flow;
 
-#[expect(clippy::cast_precision_loss)] // far below 2^52
 pub(super) fn per_second(count: u64, length: Duration) -> f64 {
     if length.is_zero() {
         return 0.0;
     }
-    count as f64 / length.as_secs_f64()
+    float(count) / length.as_secs_f64()
 }
 
 pub(super) fn times(bucket: Duration, buckets: usize) -> Duration {

@@ -120,16 +120,13 @@ pub fn study_with(
         services = service_courses(&examined);
     }
     Ok(Study {
-        scenario: brief.name.clone(),
-        question: brief.question.clone(),
         answer: answer::answer(&examined),
-        asked: brief.asked.clone(),
         contenders: examined.into_iter().map(Examined::contender).collect(),
         charts,
         services,
-        seed: plan.seed,
         runs: each,
         events: runs.events(),
+        ..brief.study(plan)
     })
 }
 

@@ -4,12 +4,10 @@ mod check;
 
 use std::time::Duration;
 
-use becalm::support::Lone;
 use becalm::{Budget, Policy};
 
 use super::entry::Studied;
-use super::fleet::{self, Fleet};
-use super::runs::left_out;
+use super::fleet;
 use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::study::{Plan, Study};
 
@@ -59,18 +57,6 @@ fn study(
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
     let herd = fleet::asked(parameters)?;
-    let mut fleets = Vec::new();
-    for (done, candidate) in (1..).zip(candidates) {
-        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO)?;
-        fleets.push(Fleet {
-            name: candidate.name.clone(),
-            policy: candidate.policy.to_string(),
-            evidence: left_out(&candidate.policy),
-            records: fleet::records(&herd, &lone, plan)?,
-        });
-        if let Some(progress) = plan.progress {
-            progress(done, candidates.len() as u64);
-        }
-    }
+    let fleets = fleet::of_each(&herd, candidates, plan, Vec::new())?;
     Ok(fleet::study(&HERD, parameters, &fleets, &herd, plan))
 }

@@ -10,10 +10,11 @@ use becalm::{Budget, Failure, Policy, call::Decision, time::Instant};
 
 use super::entry::Studied;
 use super::fleet::float;
-use super::runs::{asked_of, left_out};
+use super::runs::left_out;
 use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::{Stream, each_in_order};
 use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study, figure};
+use crate::verdict::Brief;
 
 /// The entry.
 pub const MOMENTS: Entry = Entry {
@@ -81,10 +82,7 @@ fn study(
         }
     }
     Ok(Study {
-        scenario: MOMENTS.name.to_owned(),
-        question: MOMENTS.question.to_owned(),
         answer: answer(&contenders),
-        asked: asked_of(parameters),
         contenders,
         charts: vec![
             Chart {
@@ -104,10 +102,9 @@ fn study(
                 ..Chart::default()
             },
         ],
-        seed: plan.seed,
         runs: 1,
         events: retries * calls * candidates.len() as u64,
-        ..Study::default()
+        ..Brief::of(&MOMENTS, parameters).study(plan)
     })
 }
 

@@ -9,12 +9,12 @@ use becalm::{Budget, Policy};
 
 use super::entry::Studied;
 use super::fleet::float;
-use super::runs::{asked_of, left_out};
+use super::runs::left_out;
 use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::occ::{self, Contest, Mean, Trials};
 use crate::search::student;
 use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study, figure};
-use crate::verdict::percent;
+use crate::verdict::{Brief, percent};
 
 /// The entry.
 pub const OCC: Entry = Entry {
@@ -104,10 +104,7 @@ fn study(
         ..Chart::default()
     };
     Ok(Study {
-        scenario: OCC.name.to_owned(),
-        question: OCC.question.to_owned(),
         answer: answer(&sizes, &contenders),
-        asked: asked_of(parameters),
         contenders,
         charts: vec![
             chart(
@@ -118,10 +115,9 @@ fn study(
             ),
             chart("time", "Time until every client has written", "ms", times),
         ],
-        seed: plan.seed,
         runs,
         events,
-        ..Study::default()
+        ..Brief::of(&OCC, parameters).study(plan)
     })
 }
 

@@ -15,6 +15,7 @@ use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::engine::each_in_order;
 use crate::leases::{Budgeting, Processes, Retries, TOO_MANY, Trouble, run};
 use crate::study::{Plan, Study};
+use crate::verdict::Brief;
 
 /// The entry.
 pub const FLEET: Entry = Entry {
@@ -116,8 +117,8 @@ fn study(
             BUDGETS.map(|_| each.next().unwrap_or_default().to_vec())
         })
         .collect();
-    let mut study = shown::study(&processes, candidates, &of_each, plan);
-    study.asked = super::runs::asked_of(parameters);
+    let brief = Brief::of(&FLEET, parameters);
+    let mut study = shown::study(&brief, &processes, candidates, &of_each, plan);
     study.runs = plan.runs.unwrap_or(RUNS).max(1);
     Ok(study)
 }

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use super::{BUDGETS, FLEET, Records};
+use super::{BUDGETS, Records};
 use crate::catalogue::Candidate;
 use crate::catalogue::runs::{figure, left_out};
 use crate::leases::{Processes, Retries, Trouble};
 use crate::oracle::fleet as oracle;
 use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study};
+use crate::verdict::Brief;
 
 pub(super) fn study(
+    brief: &Brief,
     processes: &Processes,
     candidates: &[Candidate],
     records: &[Records],
@@ -36,14 +38,11 @@ pub(super) fn study(
     }
     let all = records.iter().flatten().flatten();
     Study {
-        scenario: FLEET.name.to_owned(),
-        question: FLEET.question.to_owned(),
         answer: answer(processes, &contenders),
         charts: vec![chart(processes, lines)],
         contenders,
-        seed: plan.seed,
         events: all.map(|record| record.events).sum(),
-        ..Study::default()
+        ..brief.study(plan)
     }
 }
 
