@@ -56,15 +56,6 @@ fn the_list_is_read_by_programs() {
 }
 
 #[test]
-fn the_list_of_some_has_only_these() {
-    let document: Value =
-        serde_json::from_str(&told(&["--list", "queue", "herd", "--json"])).expect("JSON");
-    let scenarios = document["scenarios"].as_array().expect("an array");
-    let names: Vec<_> = scenarios.iter().map(|it| &it["name"]).collect();
-    assert_eq!(names, ["queue", "herd"]);
-}
-
-#[test]
 fn every_default_is_one_that_its_flag_takes() {
     for entry in ENTRIES {
         for parameter in entry.parameters {
@@ -118,23 +109,6 @@ fn help_manual_and_completions_know_every_scenario_and_its_flags() {
 }
 
 #[test]
-fn slips_are_refused_with_a_remedy() {
-    for (arguments, part) in [
-        (&[][..], "--list"),
-        (&["--list", "herdd"], "did you mean `herd`"),
-        (&["--check", "herdd"], "did you mean `herd`"),
-        (&["herdd"], "herd"),
-        (&["--quick"], "--check"),
-        (&["--check", "--quick", "herd"], "becalm storm --check herd"),
-        (&["--json", "herd"], "becalm storm herd"),
-        (&["--seeds", "0", "--check"], "--seeds"),
-    ] {
-        let refusal = refused(arguments);
-        assert!(refusal.contains(part), "{arguments:?}: {refusal}");
-    }
-}
-
-#[test]
 fn s5_a_service_without_a_queue_is_studied_as_in_a_file() {
     let arguments = [
         "--queue",
@@ -151,66 +125,7 @@ fn s5_a_service_without_a_queue_is_studied_as_in_a_file() {
     }
 }
 
-/// In the words of the flag; none of the parsers beneath has a word.
 #[test]
-fn s5_values_that_make_no_sense_are_answered_with_what_does() {
-    const COUNT: &str = "write a whole number from 1 to 100000";
-    const TOKENS: &str = "the budget's clean is `0.1`: write a whole number";
-    const SEED: &str = "write a whole number from 0 to 18446744073709551615";
-    let raw = [
-        "invalid digit",
-        "number too large",
-        "cannot parse",
-        "empty string",
-        "float literal",
-    ];
-    for (arguments, part) in [
-        (
-            &["metastable", "--threads", "0"][..],
-            "write a whole number from 1 up, or leave it out",
-        ),
-        (
-            &["metastable", "--threads", "many"],
-            "write a whole number from 1 up, or leave it out",
-        ),
-        (&["metastable", "--runs", "0"], COUNT),
-        (&["metastable", "--runs", "99999999999999999999"], COUNT),
-        (&["metastable", "--runs", ""], COUNT),
-        (&["metastable", "--budget", "tokens:100,clean:0.1"], TOKENS),
-        (
-            &["metastable", "--compare", "budget=tokens:100,clean:0.1"],
-            TOKENS,
-        ),
-        (&["metastable", "--seed", "99999999999999999999"], SEED),
-        (&["metastable", "--seed", "x"], SEED),
-        (&["--check", "--seed", "x"], SEED),
-        (
-            &["--check", "--seeds", "x"],
-            "write a whole number from 1 to 1000",
-        ),
-        (
-            &["--check", "--threads", "0"],
-            "write a whole number from 1 up, or leave it out",
-        ),
-        (&["metastable", "--memory", "much"], "such as 400MB or 2GB"),
-        (
-            &["metastable", "--attempts", "1.5"],
-            "write a whole number from 1, or \"unlimited\"",
-        ),
-        (
-            &["metastable", "--load", "x"],
-            "\"x\" is not a number from 0 up",
-        ),
-        (&["metastable", "--queue", "-1"], "it must not be negative"),
-        (
-            &["tune", "metastable", "--policies", "0"],
-            "write a whole number from 1 to 1024",
-        ),
-    ] {
-        let refusal = refused(arguments);
-        assert!(refusal.contains(part), "{arguments:?}: {refusal}");
-        for raw in raw {
-            assert!(!refusal.contains(raw), "{arguments:?}: {refusal}");
-        }
-    }
+fn nothing_asked_is_answered_with_the_help() {
+    assert!(refused(&[]).contains("--list"));
 }

@@ -1,6 +1,5 @@
 //! Does `becalm storm` write the same bytes on any number of threads, for every scenario?
 
-#[expect(dead_code, reason = "nothing is refused here")]
 mod storm_support;
 
 // How small a scenario can be made is known where its numbers are.

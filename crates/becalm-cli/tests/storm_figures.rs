@@ -1,6 +1,5 @@
 //! Is every figure and every chart of a study defined in the documentation, by its name and unit?
 
-#[expect(dead_code, reason = "nothing is refused here")]
 mod storm_support;
 
 use std::collections::BTreeSet;

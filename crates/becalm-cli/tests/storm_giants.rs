@@ -4,7 +4,6 @@
 
 #![cfg(target_os = "linux")] // the unit of the figure is the system's own: KiB here
 
-#[allow(dead_code)] // of the support
 mod storm_support;
 
 use std::fs;

@@ -3,7 +3,6 @@
 #[expect(dead_code, reason = "pointers and keys are tested with the charts")]
 #[path = "../../becalm-report/tests/browser/mod.rs"]
 mod browser;
-#[expect(dead_code, reason = "nothing is refused here")]
 mod storm_support;
 
 use browser::{Browser, View};

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[cfg(target_os = "linux")]
 use run_support::terminal::Session;
 use serde_json::Value;
-use storm_support::{refused, storm, told};
+use storm_support::{storm, told};
 use tempfile::TempDir;
 
 /// A service of 100 requests per second with 60 per second, which hangs for 3 s.
@@ -160,13 +160,6 @@ fn a_sweep_judges_every_point() {
         verdict(&document, "budget=ratio:0.1,burst:10 attempts=4"),
         "metastable"
     );
-    assert!(refused(&[&path, "--sweep", "bas=1s"]).contains("--sweep"));
-    // A point that is too short to judge is named.
-    let refusal = refused(&["metastable", "--sweep", "horizon=60s|9s"]);
-    assert!(
-        refusal.contains("--sweep: horizon: \"9s\" is refused: the horizon of 9s is too short"),
-        "{refusal}"
-    );
 }
 
 #[test]
@@ -210,26 +203,9 @@ fn tuning_recommends_a_policy_that_can_be_used() {
 }
 
 #[test]
-fn slips_are_refused_by_file_line_and_remedy() {
-    let (_folder, path) = own("polcy = { preset = \"grpc\" }");
-    let refusal = refused(&[&path]);
-    assert!(
-        refusal.contains("orders.toml") && refusal.contains("did you mean `policy`"),
-        "{refusal}"
-    );
-    assert!(refused(&["nowhere.toml"]).contains("nowhere.toml"));
+fn one_policy_of_all_its_clients_is_that_of_the_file_whichever_name_it_is_called_by() {
     let (_folder, path) = own("");
-    assert!(refused(&[&path, "--clients", "3"]).contains("--clients"));
-    // All its clients have one policy: whichever name it is called by, it is that of the file.
     told(&[&path, "--compare", "yours", "--runs", "1", "--quick"]);
-    let mixed =
-        "variants = [{ share = 0.5, policy = { attempts = 3 } }, { share = 0.5, policy = {} }]";
-    let (_folder, path) = own(mixed);
-    let refusal = refused(&[&path, "--compare", "yours"]);
-    assert!(
-        refusal.contains("write own for the file as it stands"),
-        "{refusal}"
-    );
 }
 
 #[test]
@@ -264,22 +240,6 @@ fn a_build_fails_on_a_load_that_nobody_can_serve_too() {
     assert_eq!(verdict(&document, "own"), "overloaded");
     let strict = [&arguments[..], &["--strict"]].concat();
     assert_eq!(storm(&strict).status.code(), Some(1));
-}
-
-#[test]
-fn a_verdict_over_hardly_any_calls_says_so() {
-    let (_folder, path) = own("");
-    let quiet = fs::read_to_string(&path).expect("the file");
-    fs::write(&path, quiet.replace("poisson:60", "poisson:1")).expect("written");
-    let printed = told(&[&path, "--runs", "3", "--quick", "--json"]);
-    let document: Value = serde_json::from_str(&printed).expect("JSON");
-    for text in [&document["answer"], &document["contenders"][0]["evidence"]] {
-        let text = text.as_str().expect("a sentence");
-        assert!(
-            text.contains("calls begin after the trigger in a run, which says little"),
-            "{text}"
-        );
-    }
 }
 
 /// What takes long says so before it begins. Nobody waits for its end here.

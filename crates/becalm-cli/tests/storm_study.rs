@@ -143,46 +143,20 @@ fn a_study_that_is_refused_leaves_no_file_behind() {
     let folder = tempfile::tempdir().expect("a directory");
     let page = folder.path().join("herd.html");
     let page = page.to_str().expect("UTF-8");
-    for (arguments, part) in [
-        (&["--clients", "0"][..], "--clients"),
-        (&["--clients", "many"], "--clients"),
-        (&["--compare", "ful"], "did you mean `full`"),
-        (&["--compare", "full;atempts=3"], "did you mean `attempts`"),
-        (&["--base", "1h"], "--base"),
-        (&["--runs", "0"], "--runs"),
-        (&["--threads", "0"], "--threads"),
-        (&["--sweep", "base=1ms|1h"], "base=1h"),
-        (&["--sweep", "base=1s", "--compare", "full"], "--compare"),
-        (&["--svg", "/dev/null/x"], "name another directory"),
+    for arguments in [
+        &["--clients", "0"][..],
+        &["--clients", "many"],
+        &["--compare", "ful"],
+        &["--compare", "full;atempts=3"],
+        &["--base", "1h"],
+        &["--runs", "0"],
+        &["--threads", "0"],
+        &["--sweep", "base=1ms|1h"],
+        &["--sweep", "base=1s", "--compare", "full"],
+        &["--svg", "/dev/null/x"],
     ] {
         let arguments = [&["herd", "--report", page], arguments].concat();
-        let refusal = refused(&arguments);
-        assert!(refusal.contains(part), "{arguments:?}: {refusal}");
+        refused(&arguments);
         assert!(!Path::new(page).exists(), "{arguments:?}");
     }
-}
-
-#[test]
-fn a_check_compares_and_passes() {
-    let document: Value =
-        serde_json::from_str(&told(&["--check", "moments", "--quick", "--json"])).expect("JSON");
-    assert_eq!(document["passed"], true);
-    assert_eq!(document["scenarios"][0]["name"], "moments");
-    let comparisons = document["scenarios"][0]["comparisons"]
-        .as_array()
-        .expect("an array");
-    assert!(!comparisons.is_empty());
-    for comparison in comparisons {
-        assert_eq!(
-            comparison["got"].as_array().map(Vec::len),
-            Some(1),
-            "{comparison}"
-        );
-        assert_eq!(comparison["holds"], true, "{comparison}");
-    }
-    let text = told(&["--check", "moments", "--quick", "--seeds", "2"]);
-    assert!(
-        text.contains("under 2 seeds") && !text.contains("FAILED"),
-        "{text}"
-    );
 }

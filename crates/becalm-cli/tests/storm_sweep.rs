@@ -6,7 +6,7 @@ mod storm_support;
 use std::fs;
 
 use serde_json::Value;
-use storm_support::{refused, told};
+use storm_support::told;
 use tempfile::TempDir;
 
 /// A service of 50 requests per second with 20 per second, which hangs for 2 s.
@@ -112,18 +112,6 @@ fn a_file_is_swept_by_its_load_and_its_outage() {
         (1.7..2.4).contains(&ratio),
         "{ratio} times the calls of the file"
     );
-    for (axes, part) in [
-        ("load=0|1", "load: \"0\" is refused"),
-        ("load=1|5000", "from 0.001 to 1000"),
-        ("outage=0s|1s", "outage: \"0s\" is refused"),
-        ("workers=1|2", "workers is not known"),
-    ] {
-        let refusal = refused(&[&path, "--sweep", axes]);
-        assert!(
-            refusal.contains("--sweep") && refusal.contains(part),
-            "{axes}: {refusal}"
-        );
-    }
 }
 
 #[test]
@@ -133,51 +121,6 @@ fn a_closed_loop_has_a_number_of_clients_in_place_of_a_load() {
     let own = &studied["contenders"][0];
     assert_eq!(figure(own, "largest_load"), None);
     assert!(figure(own, "most_clients").is_some(), "{own}");
-}
-
-#[test]
-fn values_that_no_flag_takes_are_refused_before_anything_runs() {
-    for (arguments, parts) in [
-        (
-            &["metastable", "--sweep", "load=700|1e9"][..],
-            &["--sweep: load: \"1e9\" is refused", "from 0.001 to 1000000"][..],
-        ),
-        (
-            &["herd", "--sweep", "bucket=1ns|1s"],
-            &["bucket: \"1ns\"", "longer buckets"],
-        ),
-        (
-            &["metastable", "--sweep", "outage=1s|59s"],
-            &["outage=59s", "--horizon"],
-        ),
-        (
-            &["tune", "metastable", "--workers", "5000000000"],
-            &["--workers", "1000000"],
-        ),
-        (
-            &["tune", "metastable", "--policies", "5000"],
-            &["--policies", "1024"],
-        ),
-        (
-            &["tune", "herd"],
-            &[
-                "no service that could stay down",
-                "becalm storm herd --sweep",
-            ],
-        ),
-        (
-            &["tune", "occ", "--clients", "20"],
-            &["becalm storm occ --sweep"],
-        ),
-    ] {
-        let refusal = refused(arguments);
-        for part in parts {
-            assert!(
-                refusal.contains(part),
-                "{arguments:?}: \"{part}\": {refusal}"
-            );
-        }
-    }
 }
 
 #[test]

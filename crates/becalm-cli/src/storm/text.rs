@@ -154,30 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn the_verdicts_come_first_and_how_it_is_done_again_last() {
-        let text = document(&told(), &["storm.html".into()], 80);
-        let places: Vec<_> = [
-            "What happens to orders?",
-            "none: metastable",
-            "<full>: stable",
-            "Only one comes back.",
-            "time to recover",
-            "database: amplification",
-            "The arrivals",
-            "What arrives at the database",
-            "asked: load 260",
-            "seed 7, 10 runs",
-            "written: storm.html",
-            "again: becalm storm orders --seed 7",
-        ]
-        .iter()
-        .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")))
-        .collect();
-        assert!(places.is_sorted(), "{text}");
-        assert!(text.lines().all(|line| columns(line) <= 80), "{text}");
-    }
-
-    #[test]
     fn one_run_is_not_told_as_many() {
         assert_eq!([1, 2].map(runs), ["1 run", "2 runs"]);
     }

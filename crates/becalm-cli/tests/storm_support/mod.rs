@@ -1,5 +1,7 @@
 //! Runs `becalm storm` as a process.
 
+#![allow(dead_code)] // each test program uses a part
+
 use std::process::{Command, Output, Stdio};
 
 /// `becalm storm` with these arguments, without a terminal.
