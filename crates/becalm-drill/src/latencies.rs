@@ -1,4 +1,6 @@
 //! How long did the calls take that succeeded?
+//!
+//! Each one is kept, and not counted in buckets: which stretch of the drill is asked for is known only at its end.
 
 use std::ops::Range;
 use std::time::Duration;

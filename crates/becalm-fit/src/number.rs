@@ -1,12 +1,19 @@
-//! How are numbers of requests grouped? Each for itself up to 128, and then to within a sixty-fourth.
+//! How are numbers grouped? Each for itself up to 128, and then to within a sixty-fourth.
+//!
+//! The simulator's record groups alike. It is no dependency of this crate, and these two functions are no reason for one.
 
 /// More requests than this are not told apart.
 pub const MOST: usize = 4096;
 
-/// The group of a number; groups are in the order of the numbers.
+/// The group of a number of requests; groups are in the order of the numbers.
 #[inline]
 pub fn group(number: usize) -> usize {
-    let number = number.min(MOST);
+    group_of_any(number.min(MOST))
+}
+
+/// The group of a number without a bound.
+#[inline]
+pub fn group_of_any(number: usize) -> usize {
     let magnitude = number.checked_ilog2().unwrap_or(0).saturating_sub(6);
     ((magnitude as usize) << 6) + (number >> magnitude)
 }

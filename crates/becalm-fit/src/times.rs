@@ -1,6 +1,8 @@
-//! How are many times kept in little room? In buckets of 1/64 of their size.
+//! How are many times kept in little room? In groups of 1/64 of their size.
 
 use std::time::Duration;
+
+use crate::number::{group_of_any, least};
 
 /// Times in microseconds, each to within 1.6 %.
 #[derive(Debug, Clone, Default)]
@@ -14,7 +16,7 @@ impl Times {
     /// Adds a time.
     #[inline]
     pub fn add(&mut self, micros: u64) {
-        let at = bucket(micros);
+        let at = group_of_any(usize::try_from(micros).unwrap_or(usize::MAX));
         if at >= self.counts.len() {
             self.counts.resize(at + 1, 0);
         }
@@ -83,16 +85,10 @@ impl Times {
     }
 }
 
-fn bucket(micros: u64) -> usize {
-    let magnitude = micros.checked_ilog2().unwrap_or(0).saturating_sub(6);
-    ((magnitude as usize) << 6) + usize::try_from(micros >> magnitude).unwrap_or(0)
-}
-
 #[expect(clippy::cast_precision_loss)]
-fn middle(bucket: usize) -> f64 {
-    let magnitude = (bucket >> 6).saturating_sub(1);
-    let width = (1_u64 << magnitude) as f64;
-    (bucket - (magnitude << 6)) as f64 * width + (width - 1.0) / 2.0
+fn middle(group: usize) -> f64 {
+    let (first, last) = (least(group), least(group + 1).wrapping_sub(1));
+    f64::midpoint(first as f64, last as f64)
 }
 
 #[cfg(test)]
