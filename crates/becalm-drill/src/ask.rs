@@ -39,6 +39,11 @@ impl Default for Ask {
 }
 
 impl Ask {
+    /// Its method and path.
+    pub fn named(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
     /// Adds what makes its requests known to who finds them: who sends them, in which drill, and
     /// which attempts belong together.
     pub fn marked(mut self, drill: &str) -> Self {

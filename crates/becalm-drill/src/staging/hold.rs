@@ -155,7 +155,7 @@ pub async fn reached(target: &Pinned) -> Result<SocketAddr, String> {
         }
     }
     Err(format!(
-        "cannot connect to {}:{}: {why}; start the target, or name another port",
-        target.host, target.port
+        "cannot connect to {}: {why}; start the target, or name another port",
+        target.named()
     ))
 }

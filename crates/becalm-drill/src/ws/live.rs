@@ -43,25 +43,20 @@ impl Scene for View<'_> {
 
     /// Of the last second: a line comes as soon as its second is over.
     fn line(&self, second: u32) -> String {
-        line(self, second)
+        let last_second = self.now.saturating_sub(Duration::from_secs(1))..self.now;
+        let count = |count| plain(float(self.recording.within(count, last_second.clone())));
+        format!(
+            "{:>4}s  {}  {} of {} connected, {} dials/s, {} refused/s, {} handshakes/s, {} for nobody\n",
+            second,
+            fit(self.variant.title, 14),
+            plain(float(last(&self.recording.open))),
+            plain(float(self.setup.clients)),
+            count(Count::Dial),
+            count(Count::Refused),
+            count(Count::Handshake),
+            count(Count::Wasted),
+        )
     }
-}
-
-/// How the last second went.
-fn line(view: &View<'_>, elapsed: u32) -> String {
-    let second = view.now.saturating_sub(Duration::from_secs(1))..view.now;
-    let count = |count| plain(float(view.recording.within(count, second.clone())));
-    format!(
-        "{:>4}s  {}  {} of {} connected, {} dials/s, {} refused/s, {} handshakes/s, {} for nobody\n",
-        elapsed,
-        fit(view.variant.title, 14),
-        plain(float(last(&view.recording.open))),
-        plain(float(view.setup.clients)),
-        count(Count::Dial),
-        count(Count::Refused),
-        count(Count::Handshake),
-        count(Count::Wasted),
-    )
 }
 
 /// The whole picture for a terminal of this size, line by line.
@@ -216,7 +211,7 @@ mod tests {
             now: Duration::from_secs(9),
             over: &[],
         };
-        let line = line(&view, 8);
+        let line = view.line(8);
         for words in [
             "8s  fixed delay",
             "500 dials/s",

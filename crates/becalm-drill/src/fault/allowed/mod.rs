@@ -102,6 +102,11 @@ impl Pinned {
         })
     }
 
+    /// Its host and port, as they were given.
+    pub fn named(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
     /// Whether the name still means what it did: asked before anything is broken again.
     ///
     /// # Errors

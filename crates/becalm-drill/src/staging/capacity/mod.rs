@@ -25,7 +25,7 @@ pub use report::Measured;
 use rung::{Pace, Rung};
 
 /// A measurement, ready to be made.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     target: Pinned,
     ask: Ask,
@@ -74,7 +74,7 @@ impl Plan {
 }
 
 /// What was measured of a target.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Held {
     rungs: Vec<Rung>,
     ended: Ended,
@@ -132,16 +132,6 @@ impl Drill for Plan {
     }
 
     fn judge(self, held: Held) -> Measured {
-        Measured {
-            host: format!("{}:{}", self.target.host, self.target.port),
-            request: format!("{} {}", self.ask.method, self.ask.path),
-            patience: self.patience,
-            most_rate: self.most_rate,
-            rungs: held.rungs,
-            ended: held.ended,
-            calm: held.calm,
-            seed: self.seed,
-            command: self.command,
-        }
+        Measured { plan: self, held }
     }
 }

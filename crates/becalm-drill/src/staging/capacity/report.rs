@@ -1,7 +1,5 @@
 //! What is told of a capacity that was measured?
 
-use std::time::Duration;
-
 use becalm::support::Human;
 use becalm_report::format::plain;
 use becalm_report::{Cell, Colour, LineChart, Page, Rule, Series, Table};
@@ -10,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::ladder::{Ended, capacity, is_failing, plateau};
 use super::rung::Rung;
+use super::{Held, Plan};
 use crate::drill::Report;
 use crate::judged::tenths;
 use crate::origin::{begun, milliseconds};
@@ -25,41 +24,32 @@ const SCHEMA: u32 = 1;
 /// A climb that is over.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    pub(crate) host: String,
-    pub(crate) request: String,
-    /// How long a client waits.
-    pub(crate) patience: Duration,
-    pub(crate) most_rate: f64,
-    pub(crate) rungs: Vec<Rung>,
-    pub(crate) ended: Ended,
-    /// How the target fared afterwards.
-    pub(crate) calm: Calm,
-    pub(crate) seed: u64,
-    pub(crate) command: String,
+    pub(super) plan: Plan,
+    pub(super) held: Held,
 }
 
 impl Measured {
     /// Clients from which on more bring no more: about what the target works on at once.
     fn at_once(&self) -> Option<u32> {
-        plateau(&self.rungs).map(|rung| rung.clients).min()
+        plateau(&self.held.rungs).map(|rung| rung.clients).min()
     }
 
     /// What it came to, in sentences.
     fn conclusion(&self) -> String {
         let mut sentences = Vec::new();
-        if let Calm::Unwell(time, why) = &self.calm {
+        if let Calm::Unwell(time, why) = &self.held.calm {
             sentences.push(format!(
                 "The target is down: {} after the last call it has not recovered ({why}).",
                 tenths(*time)
             ));
         }
-        let Some(capacity) = capacity(&self.rungs) else {
+        let Some(capacity) = capacity(&self.held.rungs) else {
             sentences.push(self.without());
             return sentences.join(" ");
         };
         let clients = self.at_once().unwrap_or(1);
         let rate = plain(capacity);
-        sentences.push(match self.ended {
+        sentences.push(match self.held.ended {
             Ended::Level => format!(
                 "The target serves {rate} a second: from {clients} clients on, more of them bring no more answers."
             ),
@@ -69,7 +59,7 @@ impl Measured {
             ),
             Ended::Rate => format!(
                 "The target serves at least {rate} a second: --max-rate {} ended the climb. Allow more if it may get more.",
-                plain(self.most_rate)
+                plain(self.plan.most_rate)
             ),
             Ended::Time => {
                 format!("The target serves at least {rate} a second: --max-time ended the climb.")
@@ -83,7 +73,7 @@ impl Measured {
 
     /// Why it is not known what the target serves.
     fn without(&self) -> String {
-        if self.rungs.iter().all(|rung| rung.good == 0) {
+        if self.held.rungs.iter().all(|rung| rung.good == 0) {
             return "The target gave no good answer.".into();
         }
         format!(
@@ -95,7 +85,7 @@ impl Measured {
 
     /// With how many clients answers failed.
     fn failing(&self) -> String {
-        let failing = self.rungs.iter().find(|rung| is_failing(rung));
+        let failing = self.held.rungs.iter().find(|rung| is_failing(rung));
         failing.map_or("with more of them answers failed".into(), |rung| {
             let good = rung.good_share() * 100.0;
             let clients = match rung.clients {
@@ -107,7 +97,7 @@ impl Measured {
     }
 
     fn table(&self) -> Table {
-        let rows = self.rungs.iter().map(|rung| {
+        let rows = self.held.rungs.iter().map(|rung| {
             let quantile = |share| {
                 let latency = rung.latencies.quantile(share);
                 Cell::new(latency.map_or("-".into(), |it| format!("{:.1}", milliseconds(it))))
@@ -129,18 +119,18 @@ impl Measured {
 
 impl Serialize for Measured {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut document = begun(serializer, SCHEMA, &self.command)?;
-        document.serialize_entry("seed", &self.seed)?;
+        let mut document = begun(serializer, SCHEMA, &self.plan.command)?;
+        document.serialize_entry("seed", &self.plan.seed)?;
         document.serialize_entry("setup", &SetupRecord(self))?;
-        document.serialize_entry("capacity_per_s", &capacity(&self.rungs))?;
+        document.serialize_entry("capacity_per_s", &capacity(&self.held.rungs))?;
         // Whether something else ended the climb than the target.
-        document.serialize_entry("at_least", &self.ended.is_open())?;
+        document.serialize_entry("at_least", &self.held.ended.is_open())?;
         document.serialize_entry("at_once", &self.at_once())?;
-        document.serialize_entry("ended", &self.ended)?;
+        document.serialize_entry("ended", &self.held.ended)?;
         document.serialize_entry("conclusion", &self.conclusion())?;
-        let well_after = self.calm.well_after().map(milliseconds);
+        let well_after = self.held.calm.well_after().map(milliseconds);
         document.serialize_entry("well_without_load_after_ms", &well_after)?;
-        document.serialize_entry("rungs", &self.rungs)?;
+        document.serialize_entry("rungs", &self.held.rungs)?;
         document.end()
     }
 }
@@ -150,10 +140,10 @@ struct SetupRecord<'a>(&'a Measured);
 impl Serialize for SetupRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut setup = serializer.serialize_map(None)?;
-        setup.serialize_entry("host", &self.0.host)?;
-        setup.serialize_entry("request", &self.0.request)?;
-        setup.serialize_entry("client_timeout_ms", &milliseconds(self.0.patience))?;
-        setup.serialize_entry("max_rate_per_s", &self.0.most_rate)?;
+        setup.serialize_entry("host", &self.0.plan.target.named())?;
+        setup.serialize_entry("request", &self.0.plan.ask.named())?;
+        setup.serialize_entry("client_timeout_ms", &milliseconds(self.0.plan.patience))?;
+        setup.serialize_entry("max_rate_per_s", &self.0.plan.most_rate)?;
         setup.end()
     }
 }
@@ -169,39 +159,38 @@ impl Report for Measured {
 
     /// The climb as a self-contained page.
     fn page(&self) -> Page {
-        let is_measured = capacity(&self.rungs).is_some() && self.calm.well_after().is_some();
+        let is_measured =
+            capacity(&self.held.rungs).is_some() && self.held.calm.well_after().is_some();
         let colour = if is_measured {
             Colour::Green
         } else {
             Colour::Red
         };
-        let points = self
-            .rungs
-            .iter()
-            .map(|rung| (f64::from(rung.clients), rung.rate()));
+        let rungs = self.held.rungs.iter();
+        let points = rungs.map(|rung| (f64::from(rung.clients), rung.rate()));
         let chart = LineChart::new("Good answers per second")
             .x_label("clients")
             .series(Series::line("answers", Colour::Blue, points.collect()))
             .without_legend()
             .with_size(940.0, 320.0);
         let rule = |at: f64| Rule::new(at, format!("capacity {}", plain(at)));
-        let chart = capacity(&self.rungs)
+        let chart = capacity(&self.held.rungs)
             .map(rule)
             .into_iter()
             .fold(chart, LineChart::rule);
-        Page::new(format!("What does {} serve?", self.host))
+        Page::new(format!("What does {} serve?", self.plan.target.named()))
             .conclusion(colour, &self.conclusion())
             .paragraph(&format!(
                 "Measured by becalm drill: {} at {}, by clients that ask again as soon as they are answered, each over a \
                  connection of its own, and wait {} for an answer. More and more of them, until more bring no more.",
-                self.request,
-                self.host,
-                Human(self.patience)
+                self.plan.ask.named(),
+                self.plan.target.named(),
+                Human(self.plan.patience)
             ))
             .figure(&chart, "What more clients bring.")
             .table(&self.table())
             .heading("Measure it again")
-            .code(&self.command)
+            .code(&self.plan.command)
     }
 
     fn is_as_expected(&self) -> bool {
@@ -221,18 +210,34 @@ pub fn line(rung: &Rung) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::Ask;
+    use crate::fault::allowed::Pinned;
     use crate::latencies::Latencies;
     use crate::origin::tests::keys;
     use serde_json::Value;
+    use std::time::Duration;
 
     fn measured(ended: Ended) -> Measured {
         let second = Duration::from_secs(1);
         let rungs = [(1, 86), (2, 171), (4, 340), (8, 342), (16, 338)];
-        Measured {
-            host: "<b>:80".into(),
-            request: "GET /".into(),
+        let plan = Plan {
+            target: Pinned {
+                host: "<b>".into(),
+                port: 80,
+                tls: false,
+                path: "/".into(),
+                addresses: Vec::new(),
+            },
+            ask: Ask::default(),
             patience: second,
             most_rate: 500.0,
+            most: second,
+            settle: second,
+            seed: 7,
+            command: "becalm drill --target http://b --capacity".into(),
+            notes: Vec::new(),
+        };
+        let held = Held {
             rungs: rungs
                 .map(|(clients, good)| Rung::counted(clients, good, 0, second))
                 .into(),
@@ -241,9 +246,8 @@ mod tests {
                 after: Duration::from_millis(3),
                 takes: Duration::from_millis(3),
             },
-            seed: 7,
-            command: "becalm drill --target http://b --capacity".into(),
-        }
+        };
+        Measured { plan, held }
     }
 
     #[test]
@@ -274,7 +278,7 @@ mod tests {
     fn a_rung_on_which_answers_failed_is_no_capacity() {
         let mut failing = measured(Ended::Failing);
         let second = Duration::from_secs(1);
-        failing.rungs = [(4, 400, 0), (8, 800, 100)]
+        failing.held.rungs = [(4, 400, 0), (8, 800, 100)]
             .map(|(clients, good, bad)| Rung::counted(clients, good, bad, second))
             .into();
         let told = failing.conclusion();
@@ -282,32 +286,32 @@ mod tests {
             told.contains("serves 400 a second at 4 clients; with 8 clients only 89%"),
             "{told}"
         );
-        failing.rungs = vec![Rung::counted(1, 80, 20, second)];
+        failing.held.rungs = vec![Rung::counted(1, 80, 20, second)];
         let told = failing.conclusion();
         assert!(
             told.contains("not known") && told.contains("with one client only 80%"),
             "{told}"
         );
-        failing.rungs = vec![Rung::counted(1, 0, 20, second)];
+        failing.held.rungs = vec![Rung::counted(1, 0, 20, second)];
         assert!(failing.conclusion().contains("no good answer"));
     }
 
     #[test]
     fn a_target_that_is_left_down_is_said_first() {
         let mut down = measured(Ended::Failing);
-        down.calm = Calm::Unwell(Duration::from_secs(30), "it answers 503".into());
+        down.held.calm = Calm::Unwell(Duration::from_secs(30), "it answers 503".into());
         assert!(down.conclusion().starts_with("The target is down"));
     }
 
     #[test]
     fn every_key_and_its_type_is_pinned() {
         let mut nothing = measured(Ended::Failing);
-        nothing.rungs.clear();
-        nothing.calm = Calm::Unwell(Duration::from_secs(30), "it answers 503".into());
+        nothing.held.rungs.clear();
+        nothing.held.calm = Calm::Unwell(Duration::from_secs(30), "it answers 503".into());
         let mut level = measured(Ended::Level);
         let mut latencies = Latencies::default();
         latencies.add(Duration::ZERO, Duration::from_millis(9));
-        level.rungs[0].latencies = latencies.of(Duration::ZERO..Duration::MAX);
+        level.held.rungs[0].latencies = latencies.of(Duration::ZERO..Duration::MAX);
         let documents = [nothing, level].map(|it| it.document().unwrap());
         insta::assert_snapshot!(keys(&documents));
     }
