@@ -332,6 +332,9 @@ fn an_interrupted_drill_lifts_its_fault_and_leaves_no_file() {
         "3s",
         "--load",
         "20",
+        // Of other seeds one in two hundred has too few calls before the fault.
+        "--seed",
+        "7",
     ];
     let child = target(folder.path(), &server.url, &flags).spawn().unwrap();
     let is = |wanted: char| {
