@@ -3,9 +3,9 @@
 //! Wherever one of a closed set of words is read, here and in the command. Own code because the usual
 //! crates for this need `std`, and policies are read without it.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
+#[cfg(feature = "text")]
+use alloc::{format, string::String};
 
 /// The known word nearest to `word`: one that `word` begins, or one at most a third of its letters
 /// away. Of several, the first.
@@ -39,6 +39,7 @@ fn nearest_of<'a>(word: &str, known: &mut dyn Iterator<Item = &'a str>) -> Optio
 }
 
 /// What to write instead of a word: the nearest of those that are known, or what `all` says.
+#[cfg(feature = "text")]
 pub(crate) fn remedy<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -122,12 +122,12 @@ impl Budgets {
         self.head.store(old.closed().0, Ordering::SeqCst);
         // A retry that pays after this finds the head closed.
         fence(Ordering::SeqCst);
-        let mut fills = [None; Kind::ALL.len()];
+        let (mut fills, mut emptiest) = ([None; Kind::ALL.len()], 1.0_f64);
         for (kind, account) in self.accounts(old.kinds()) {
-            fills[kind as usize] = Some(account.close(now));
+            let fill = account.close(now);
+            emptiest = emptiest.min(fill.usable);
+            fills[kind as usize] = Some(fill);
         }
-        let usable = fills.iter().flatten().map(|fill: &Fill| fill.usable);
-        let emptiest = usable.fold(1.0, f64::min);
 
         let generation = old.generation().wrapping_add(1).max(1);
         let mut kinds = Kinds::NONE;
@@ -335,8 +335,11 @@ impl RetryBudget for Budgets {
 
     /// Of the emptiest kind.
     fn fill(&self, now: Instant) -> f64 {
-        let fills = self.gauges(now).map(|gauge| gauge.fill);
-        fills.fold(1.0, f64::min)
+        let mut emptiest = 1.0_f64;
+        for (_, account) in self.accounts(self.head().kinds()) {
+            emptiest = emptiest.min(account.level(now).fill);
+        }
+        emptiest
     }
 
     /// Also while calls or retries are in progress that a concurrency counted before a reload.

@@ -41,7 +41,8 @@ impl<T> Slot<T> {
         if let Some(object) = self.get() {
             change(object, config);
         } else if let Some(object) = make(config).into() {
-            self.0.get_or_init(|| Box::new(object));
+            // Of two at once the first makes it.
+            let _ = self.0.set(Box::new(object));
         }
     }
 }

@@ -48,7 +48,7 @@ impl Methods {
             return true;
         };
         let mut all = methods.iter().enumerate();
-        all.all(|(at, method)| remedy(method).is_none() && !methods[..at].contains(method))
+        all.all(|(at, method)| is_method(method) && !methods[..at].contains(method))
     }
 }
 
@@ -76,20 +76,26 @@ const IDEMPOTENT: [&str; 18] = [
 /// Others that people write.
 const OTHERS: [&str; 5] = ["POST", "PATCH", "LOCK", "CONNECT", "PURGE"];
 
-/// What to write instead of what is no method: no token in capital letters (RFC 9110 section 5.6.2; of the methods in use
-/// none has a small letter), or a slip of one that is known.
+/// What to write instead of what is no method.
+#[cfg(feature = "serde")]
 pub(crate) fn remedy(method: &str) -> Option<String> {
-    let known = || IDEMPOTENT.iter().chain(&OTHERS).copied();
+    let all = || "write it in capital letters, such as \"GET\"".into();
+    (!is_method(method)).then(|| suggest::remedy(method, known(), all))
+}
+
+fn known() -> impl Iterator<Item = &'static str> {
+    IDEMPOTENT.iter().chain(&OTHERS).copied()
+}
+
+/// Whether it is a token in capital letters (RFC 9110 section 5.6.2; of the methods in use none has a small letter), and no
+/// slip of one that is known.
+fn is_method(method: &str) -> bool {
     let is_in_token = |byte: u8| {
         byte.is_ascii_uppercase() || byte.is_ascii_digit() || b"!#$%&'*+-.^_`|~".contains(&byte)
     };
     let is_known = known().any(|other| other == method);
     let is_token = !method.is_empty() && method.bytes().all(is_in_token);
-    if is_known || is_token && suggest::nearest(method, known()).is_none() {
-        return None;
-    }
-    let all = || "write it in capital letters, such as \"GET\"".into();
-    Some(suggest::remedy(method, known(), all))
+    is_known || is_token && suggest::nearest(method, known()).is_none()
 }
 
 /// The names apart by commas, or `any`.

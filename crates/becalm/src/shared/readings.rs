@@ -53,8 +53,10 @@ impl Shared {
             (policy.attempts > 1, REPEATS),
             (policy.nested == Nested::ShareBudget, SHARES),
         ];
-        let wanted = flags.iter().filter(|(is_wanted, _)| *is_wanted);
-        let wants = wanted.fold(0, |all, (_, flag)| all | flag);
+        let mut wants = 0;
+        for &(is_wanted, flag) in &flags {
+            wants |= if is_wanted { flag } else { 0 };
+        }
         self.wants.store(wants, relaxed);
         let is_plain = policy.deadline.is_none()
             && policy.attempt_timeout.is_none()

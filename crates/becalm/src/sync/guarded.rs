@@ -25,9 +25,10 @@ pub(crate) struct Guarded<T, const N: usize> {
 
 impl<T: Packed<N>, const N: usize> Guarded<T, N> {
     pub fn new(value: &T) -> Self {
+        let words = value.words();
         Self {
             flag: Flag::default(),
-            words: value.words().map(AtomicU64::new),
+            words: core::array::from_fn(|at| AtomicU64::new(words[at])),
             value: PhantomData,
         }
     }

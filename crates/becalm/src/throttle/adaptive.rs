@@ -171,7 +171,7 @@ impl AdaptiveThrottle {
         if !self.counts[..=priority as usize].iter().any(rejects) {
             return 0;
         }
-        let sums = self.counts.each_ref().map(|it| it.sums(epoch, slice));
+        let sums = core::array::from_fn(|level| self.counts[level].sums(epoch, slice));
         let surplus = self.k.load(Ordering::Relaxed) - MILLION;
         let max = self.max.load(Ordering::Relaxed);
         shed_share(&sums, priority, surplus, max)
@@ -211,8 +211,11 @@ struct Counts {
 
 impl Counts {
     fn of(sums: &[Sums]) -> Self {
-        let accepts = sums.iter().map(|it| it.calls).sum();
-        let rejects = sums.iter().map(|it| it.marked).sum::<u64>();
+        let (mut accepts, mut rejects) = (0, 0);
+        for it in sums {
+            accepts += it.calls;
+            rejects += it.marked;
+        }
         Self {
             requests: accepts + rejects,
             accepts,

@@ -43,12 +43,19 @@ impl Alarms {
     /// Wakes those that are due, in order; whether there were any. One that panics, of which the panic
     /// hook has told, takes nothing from the others.
     pub fn wake_due(&self, now: Instant) -> bool {
+        let mut due = Vec::new();
         let mut state = self.state();
-        let later = state.by_time.split_off(&(now.as_nanos(), u64::MAX));
-        let due = std::mem::replace(&mut state.by_time, later);
+        while let Some((&(at, id), _)) = state.by_time.first_key_value() {
+            if at > now.as_nanos() {
+                break;
+            }
+            if let Some(waker) = state.by_time.remove(&(at, id)) {
+                due.push(waker);
+            }
+        }
         drop(state);
         let any_due = !due.is_empty();
-        for waker in due.into_values() {
+        for waker in due {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
                 // What it panicked with may panic when it is dropped.
                 std::mem::forget(panic);
