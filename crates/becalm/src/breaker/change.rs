@@ -5,27 +5,12 @@
 
 use core::time::Duration;
 
-use super::counts::Tripped;
+use super::counts::Opening;
 use super::rules::Figure;
 use super::word::{Due, Word};
 use super::{CircuitBreaker, Permit, Refused, Role, State, Transition};
 use crate::sync::{Ordering, change};
 use crate::time::Instant;
-
-/// Why it opens. Data and not a closure: all of this is compiled once, and not for each caller.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Opening {
-    /// Enough calls of this epoch have failed, by this version of the rules.
-    Tripped {
-        epoch: u32,
-        tripped: Tripped,
-    },
-    /// So has a probe of this epoch.
-    ProbeFailed {
-        epoch: u32,
-    },
-    Forced,
-}
 
 impl CircuitBreaker {
     /// How a call passes at this time, in this state, and the state with it.

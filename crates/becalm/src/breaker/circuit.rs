@@ -5,9 +5,8 @@
 
 use core::time::Duration;
 
-use super::change::Opening;
 use super::config::{Breaker, InvalidBreaker};
-use super::counts::{Closed, Counts};
+use super::counts::{Closed, Counts, Opening};
 use super::rules::{Figure, Kind, Rules};
 use super::word::Word;
 use super::{Outcome, Permit, Refused, Role, State, Transition};

@@ -56,6 +56,21 @@ pub(super) struct Tripped {
     pub version: u64,
 }
 
+/// Why it opens. Data and not a closure: all of this is compiled once, and not for each caller.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Opening {
+    /// Enough calls of this epoch have failed, by this version of the rules.
+    Tripped {
+        epoch: u32,
+        tripped: Tripped,
+    },
+    /// So has a probe of this epoch.
+    ProbeFailed {
+        epoch: u32,
+    },
+    Forced,
+}
+
 /// The closed state in which a call was admitted. Taken apart before a cold path, so that the hot one
 /// keeps it in registers.
 #[derive(Clone, Copy)]
