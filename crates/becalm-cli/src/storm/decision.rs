@@ -46,27 +46,26 @@ pub fn sentence(study: &Study) -> Option<String> {
 /// Whether this policy is to be taken before the other one. Of two that do equally well the earlier one
 /// is kept.
 fn is_better(it: &Contender, than: &Contender) -> bool {
-    let of = |contender: &Contender| value(contender, "success_share").unwrap_or(0.0);
+    let of = |contender: &Contender| contender.value("success_share").unwrap_or(0.0);
     match it.verdict.cmp(&than.verdict) {
         std::cmp::Ordering::Equal => of(it) > of(than) + EQUAL,
         order => order.is_lt(),
     }
 }
 
-fn value(contender: &Contender, id: &str) -> Option<f64> {
-    let mut figures = contender.figures.iter();
-    figures.find(|it| it.id == id).and_then(|it| it.value)
-}
-
 /// What the policy does, in its own figures.
 fn because(contender: &Contender) -> String {
-    let back = value(contender, "recovery_p50_s").map(|seconds| match seconds {
-        seconds if seconds < 0.05 => "the service is back as the trigger ends".to_owned(),
-        seconds => format!("the service is back after {seconds:.1} s"),
-    });
-    let good =
-        value(contender, "success_share").map(|share| format!("{share:.1} % of the calls succeed"));
-    let extra = value(contender, "amplification_during")
+    let back = contender
+        .value("recovery_p50_s")
+        .map(|seconds| match seconds {
+            seconds if seconds < 0.05 => "the service is back as the trigger ends".to_owned(),
+            seconds => format!("the service is back after {seconds:.1} s"),
+        });
+    let good = contender
+        .value("success_share")
+        .map(|share| format!("{share:.1} % of the calls succeed"));
+    let extra = contender
+        .value("amplification_during")
         .map(|attempts| format!("meanwhile {attempts:.2} attempts are made for each first try"));
     let parts: Vec<String> = [back, good, extra].into_iter().flatten().collect();
     match parts.split_last() {

@@ -12,21 +12,27 @@ use super::InvalidScenario;
 pub(super) const LONGEST: Duration = Duration::from_secs(10 * 366 * 86_400);
 pub(super) const MOST: u32 = 50_000_000;
 
+/// Refuses what is not valid.
+pub(super) fn require(
+    is_valid: bool,
+    why: impl FnOnce() -> InvalidScenario,
+) -> Result<(), InvalidScenario> {
+    if is_valid { Ok(()) } else { Err(why()) }
+}
+
 pub(super) fn share(of: &str, field: &'static str, share: f64) -> Result<(), InvalidScenario> {
-    if (0.0..=1.0).contains(&share) {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    Err(InvalidScenario::Share { of, field })
+    require((0.0..=1.0).contains(&share), || InvalidScenario::Share {
+        of: of.to_owned(),
+        field,
+    })
 }
 
 pub(super) fn rate(of: &str, field: &'static str, rate: f64) -> Result<(), InvalidScenario> {
     // At more than one a nanosecond time would stand still.
-    if rate > 0.0 && rate <= 1e9 {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    Err(InvalidScenario::Rate { of, field })
+    require(rate > 0.0 && rate <= 1e9, || InvalidScenario::Rate {
+        of: of.to_owned(),
+        field,
+    })
 }
 
 pub(super) fn factor(of: &str, field: &'static str, factor: f64) -> Result<(), InvalidScenario> {
@@ -37,11 +43,10 @@ pub(super) fn factor(of: &str, field: &'static str, factor: f64) -> Result<(), I
 }
 
 pub(super) fn count(of: &str, field: &'static str, count: u32) -> Result<(), InvalidScenario> {
-    if (1..=MOST).contains(&count) {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    Err(InvalidScenario::Count { of, field })
+    require((1..=MOST).contains(&count), || InvalidScenario::Count {
+        of: of.to_owned(),
+        field,
+    })
 }
 
 pub(super) fn limit(
@@ -49,21 +54,23 @@ pub(super) fn limit(
     field: &'static str,
     time: Option<Duration>,
 ) -> Result<(), InvalidScenario> {
-    if time.is_none_or(|time| time <= LONGEST) {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    Err(InvalidScenario::Time { of, field })
+    require(time.is_none_or(|time| time <= LONGEST), || {
+        InvalidScenario::Time {
+            of: of.to_owned(),
+            field,
+        }
+    })
 }
 
 /// Without any, attempts would follow each other in no time.
 pub(super) fn patience(of: &str, timeout: Option<Duration>) -> Result<(), InvalidScenario> {
-    if timeout.is_none_or(|time| time > Duration::ZERO && time <= LONGEST) {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    let field = "timeout";
-    Err(InvalidScenario::Time { of, field })
+    require(
+        timeout.is_none_or(|time| time > Duration::ZERO && time <= LONGEST),
+        || InvalidScenario::Time {
+            of: of.to_owned(),
+            field: "timeout",
+        },
+    )
 }
 
 pub(super) fn policy(of: &str, policy: &Policy) -> Result<(), InvalidScenario> {
@@ -92,9 +99,8 @@ pub(super) fn time(
         } => is_short(fast) && is_short(slow) && (0.0..=1.0).contains(slow_share),
         Distribution::Empirical(times) => !times.is_empty() && times.iter().all(is_short),
     };
-    if is_valid {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    Err(InvalidScenario::Time { of, field })
+    require(is_valid, || InvalidScenario::Time {
+        of: of.to_owned(),
+        field,
+    })
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use becalm::Policy;
 
 use super::endless::is_endless;
-use super::range::{LONGEST, MOST, count, factor, limit, patience, policy, rate, share, time};
+use super::range::{
+    LONGEST, MOST, count, factor, limit, patience, policy, rate, require, share, time,
+};
 use super::{
     Arrivals, Discipline, Effect, InvalidScenario, Population, Routing, Scenario, Service, Sharing,
     Trigger,
@@ -55,14 +57,16 @@ impl Scenario {
         patience(of, population.timeout)?;
         let shares = || population.variants.iter().map(|variant| variant.share);
         let sum: f64 = shares().sum();
-        if shares().any(|share| share < 0.0) {
-            let (of, field) = (of.clone(), "share of a variant");
-            return Err(InvalidScenario::Share { of, field });
-        }
-        if (sum - 1.0).abs() >= ROUNDED || sum.is_nan() {
-            let of = of.clone();
-            return Err(InvalidScenario::Variants { of, sum });
-        }
+        require(!shares().any(|share| share < 0.0), || {
+            InvalidScenario::Share {
+                of: of.clone(),
+                field: "share of a variant",
+            }
+        })?;
+        require((sum - 1.0).abs() < ROUNDED, || InvalidScenario::Variants {
+            of: of.clone(),
+            sum,
+        })?;
         for variant in &population.variants {
             self.check_policy(of, &variant.policy)?;
         }
@@ -80,26 +84,21 @@ impl Scenario {
                 rate(of, "burst rate", *burst_rate)?;
                 for (field, mean) in [("burst", burst), ("pause", pause)] {
                     // Shorter phases would be more events than the calls in them.
-                    if *mean < Duration::from_micros(1) {
-                        return Err(InvalidScenario::Time {
-                            of: of.clone(),
-                            field,
-                        });
-                    }
+                    let least = Duration::from_micros(1);
+                    require(*mean >= least, || InvalidScenario::Time {
+                        of: of.clone(),
+                        field,
+                    })?;
                     limit(of, field, Some(*mean))?;
                 }
                 Ok(())
             }
             Arrivals::Trace(recorded) => {
                 let times = recorded.times();
-                if !times.is_sorted() {
-                    return Err(InvalidScenario::Trace(of.clone()));
-                }
+                require(times.is_sorted(), || InvalidScenario::Trace(of.clone()))?;
                 limit(of, "recorded calls", times.last().copied())?;
-                if recorded.at(0).is_none_or(|first| first >= self.horizon) {
-                    return Err(InvalidScenario::NoCalls(of.clone()));
-                }
-                Ok(())
+                let is_heard = recorded.at(0).is_some_and(|first| first < self.horizon);
+                require(is_heard, || InvalidScenario::NoCalls(of.clone()))
             }
             Arrivals::Closed { think } => time(of, "think time", think),
         }
@@ -112,24 +111,21 @@ impl Scenario {
         service: &str,
     ) -> Result<(), InvalidScenario> {
         let mut named = self.services.iter().filter(|it| it.name == service);
-        if sharing == Sharing::PerShard && named.any(|it| it.routing != Routing::ByKey) {
-            return Err(InvalidScenario::Shards {
-                of: of.to_owned(),
-                service: service.to_owned(),
-            });
-        }
-        Ok(())
+        let is_routed =
+            sharing != Sharing::PerShard || named.all(|it| it.routing == Routing::ByKey);
+        require(is_routed, || InvalidScenario::Shards {
+            of: of.to_owned(),
+            service: service.to_owned(),
+        })
     }
 
     fn check_service(&self, service: &Service) -> Result<(), InvalidScenario> {
         let of = &service.name;
         count(of, "instances", service.instances)?;
-        if service.workers == 0 {
-            return Err(InvalidScenario::Count {
-                of: of.clone(),
-                field: "workers",
-            });
-        }
+        require(service.workers > 0, || InvalidScenario::Count {
+            of: of.clone(),
+            field: "workers",
+        })?;
         time(of, "service time", &service.time)?;
         limit(of, "cost of a refusal", Some(service.refusal))?;
         share(of, "failures", service.failures)?;
@@ -140,29 +136,25 @@ impl Scenario {
         if let Discipline::CoDel { target, interval } = service.discipline {
             limit(of, "target", Some(target))?;
             limit(of, "interval", Some(interval))?;
-            if interval.is_zero() {
-                return Err(InvalidScenario::Time {
-                    of: of.clone(),
-                    field: "interval",
-                });
-            }
+            require(!interval.is_zero(), || InvalidScenario::Time {
+                of: of.clone(),
+                field: "interval",
+            })?;
         }
         if let Some(accepted) = service.limit {
             rate(of, "limit", accepted.rate)?;
             // Below one whole token nothing would ever be accepted.
-            if !(accepted.burst >= 1.0 && accepted.burst.is_finite()) {
-                return Err(InvalidScenario::Rate {
-                    of: of.clone(),
-                    field: "burst",
-                });
-            }
+            let is_burst = accepted.burst >= 1.0 && accepted.burst.is_finite();
+            require(is_burst, || InvalidScenario::Rate {
+                of: of.clone(),
+                field: "burst",
+            })?;
         }
         if let Some(cache) = &service.cache {
             share(of, "hit rate", cache.hot)?;
             limit(of, "lifetime of an entry", cache.ttl)?;
-            if cache.keys == 0 || cache.keys > MOST || cache.ttl == Some(Duration::ZERO) {
-                return Err(InvalidScenario::Cache(of.clone()));
-            }
+            let holds = (1..=MOST).contains(&cache.keys) && cache.ttl != Some(Duration::ZERO);
+            require(holds, || InvalidScenario::Cache(of.clone()))?;
         }
         for downstream in &service.calls {
             self.service_named(of, &downstream.service)?;
@@ -176,10 +168,8 @@ impl Scenario {
 
     fn check_policy(&self, of: &str, of_calls: &Policy) -> Result<(), InvalidScenario> {
         policy(of, of_calls)?;
-        if is_endless(of_calls, &self.network.delay) {
-            return Err(InvalidScenario::Endless(of.to_owned()));
-        }
-        Ok(())
+        let ends = !is_endless(of_calls, &self.network.delay);
+        require(ends, || InvalidScenario::Endless(of.to_owned()))
     }
 
     /// Takes out services that call nobody, until none is left or each calls another.
@@ -214,13 +204,10 @@ impl Scenario {
                 self.service_named(TRIGGER, service)?;
                 share(TRIGGER, "capacity", *left)?;
                 // Less is a hang.
-                if *left < 1e-6 {
-                    return Err(InvalidScenario::Share {
-                        of: TRIGGER.to_owned(),
-                        field: "capacity",
-                    });
-                }
-                Ok(())
+                require(*left >= 1e-6, || InvalidScenario::Share {
+                    of: TRIGGER.to_owned(),
+                    field: "capacity",
+                })
             }
             Effect::Hang { service } | Effect::Down { service } | Effect::CacheLoss { service } => {
                 self.service_named(TRIGGER, service)
@@ -264,10 +251,7 @@ impl Scenario {
 }
 
 fn known(of: &str, name: &str, is_known: bool) -> Result<(), InvalidScenario> {
-    if is_known {
-        return Ok(());
-    }
-    Err(InvalidScenario::Unknown {
+    require(is_known, || InvalidScenario::Unknown {
         of: of.to_owned(),
         name: name.to_owned(),
     })
