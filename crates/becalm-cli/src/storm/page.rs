@@ -13,69 +13,56 @@ use super::{table, text};
 /// The study as a self-contained page.
 pub fn page(told: &Told) -> Page {
     let study = &told.study;
-    let page = Page::new(&*study.question);
+    let is_crowded = study.contenders.len() > table::SIDE_BY_SIDE;
+    let mut page = Page::new(&*study.question);
     let badges = verdicts(&study.contenders);
-    let page = if badges.is_empty() {
-        page
-    } else {
-        page.badges(badges)
-    };
-    let page = match decision::sentence(study) {
+    if !badges.is_empty() {
+        page = page.badges(badges);
+    }
+    page = match decision::sentence(study) {
         Some(decision) => page
             .conclusion(tone(study), &decision)
             .paragraph(&study.answer),
         None => page.conclusion(tone(study), &study.answer),
     };
-    let page = page.contents();
-    let page = if study.contenders.len() > table::SIDE_BY_SIDE {
-        page
-    } else {
+    page = page.contents();
+    if !is_crowded {
         let names = table::names(&study.contenders);
-        page.heading("What decides")
-            .table(&table::that_decide(study, &names))
-    };
-    let page = match &told.recommended {
-        Some(recommended) => page
+        page = page
+            .heading("What decides")
+            .table(&table::that_decide(study, &names));
+    }
+    if let Some(recommended) = &told.recommended {
+        page = page
             .heading("The recommended policy")
-            .code(&recommended.file),
-        None => page,
-    };
-    let page = match &told.remedy {
-        Some(remedy) => {
-            let page = page.heading("What would help").paragraph(remedy.sentence());
-            match remedy.code() {
-                code if code.is_empty() => page,
-                code => page.code(&code),
-            }
+            .code(&recommended.file);
+    }
+    if let Some(remedy) = &told.remedy {
+        page = page.heading("What would help").paragraph(remedy.sentence());
+        let code = remedy.code();
+        if !code.is_empty() {
+            page = page.code(&code);
         }
-        None => page,
-    };
-    let page = if study.charts.is_empty() {
-        page
+    }
+    for (heading, charts) in [
+        ("What happened", &study.charts),
+        ("Each service", &study.services),
+    ] {
+        if !charts.is_empty() {
+            page = drawings(page.heading(heading), charts);
+        }
+    }
+    page = if is_crowded {
+        page.heading("The figures")
+            .table(&all_figures(study))
+            .details("Why each verdict", |page| evidence(page, &study.contenders))
     } else {
-        drawings(page.heading("What happened"), &study.charts)
-    };
-    let page = if study.services.is_empty() {
-        page
-    } else {
-        drawings(page.heading("Each service"), &study.services)
-    };
-    let page = if study.contenders.len() > table::SIDE_BY_SIDE {
-        page.heading("The figures").table(&all_figures(study))
-    } else {
-        page.details("All figures", |page| page.table(&all_figures(study)))
-    };
-    let page = if study.contenders.len() > table::SIDE_BY_SIDE {
-        page.details("Why each verdict", |page| evidence(page, &study.contenders))
-    } else {
+        let page = page.details("All figures", |page| page.table(&all_figures(study)));
         evidence(page.heading("The policies"), &study.contenders)
     };
-    let page = study.contenders.iter().fold(page, |page, contender| {
-        if contender.charts.is_empty() {
-            return page;
-        }
-        drawings(page.heading(&contender.name), &contender.charts)
-    });
+    for contender in study.contenders.iter().filter(|it| !it.charts.is_empty()) {
+        page = drawings(page.heading(&contender.name), &contender.charts);
+    }
     page.heading("What was asked")
         .definitions(study.asked.iter().map(|(name, value)| (name, value)))
         .heading("Run it again")
