@@ -68,7 +68,7 @@ impl Window {
             Counter::Calls => &self.calls,
             Counter::Marked => &self.marked,
         };
-        ring.add(tag(epoch, slice), slice, &is_current);
+        ring.add(tag(epoch, slice), slice, is_current);
     }
 
     /// What the ten slices up to this one hold of this epoch. Who asks for a slice that others have
@@ -108,7 +108,7 @@ impl Ring {
     }
 
     #[inline]
-    fn add(&self, tag: u64, slice: u64, is_current: &dyn Fn() -> bool) {
+    fn add(&self, tag: u64, slice: u64, is_current: impl Fn() -> bool) {
         change(self.place(slice), |seen| {
             if seen & !COUNT == tag {
                 (seen & COUNT < COUNT).then(|| seen + 1)
