@@ -44,6 +44,7 @@ impl Finding {
             remedy: remedy.into(),
         }
     }
+
     /// The sentence, and what helps.
     pub(crate) fn whole(&self) -> String {
         match &*self.remedy {

@@ -174,8 +174,7 @@ fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
     draft.set("cap", cap, |policy, it| policy.cap = it.max(millisecond));
 }
 
-/// Envoy waits for as long as a header of the answer says, where it is asked to.
-/// Takes a base, which is without a word of the cap a cap as well.
+/// Takes a base, and ten times the base as the cap: what holds where no cap is set.
 pub fn base_alone(draft: &mut Draft, base: &Told<Duration>, name: &str) {
     if let Told::Is(base, span) = *base {
         draft.policy.base = base;
@@ -186,6 +185,7 @@ pub fn base_alone(draft: &mut Draft, base: &Told<Duration>, name: &str) {
     }
 }
 
+/// Envoy waits for as long as a header of the answer says, where it is asked to.
 fn hint(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
     let Some((key, limited)) = entry(retry, "rate_limited_retry_back_off") else {
         return;
