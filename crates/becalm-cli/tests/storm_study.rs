@@ -159,4 +159,6 @@ fn a_study_that_is_refused_leaves_no_file_behind() {
         refused(&arguments);
         assert!(!Path::new(page).exists(), "{arguments:?}");
     }
+    let refusal = refused(&["herd", "--svg", "/dev/null/x"]);
+    assert!(refusal.contains("name another directory"), "{refusal}");
 }

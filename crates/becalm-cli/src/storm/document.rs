@@ -65,3 +65,18 @@ pub fn document(told: &Told) -> Result<String, String> {
         .map(|text| text + "\n")
         .map_err(|error| format!("the study cannot be written as JSON: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::told::tests::told;
+    use super::*;
+
+    #[test]
+    fn a_cell_without_a_value_is_null() {
+        let document: Value = serde_json::from_str(&document(&told()).unwrap()).unwrap();
+        let map = &document["charts"][1]["map"];
+        assert_eq!(map["cells"], json!([0.0, 0.25, 0.5, null]));
+    }
+}

@@ -154,6 +154,17 @@ mod tests {
     }
 
     #[test]
+    fn files_that_were_written_are_named_before_the_command() {
+        let text = document(&told(), &["storm.html".into()], 80);
+        let last: Vec<_> = text.lines().rev().take(2).collect();
+        assert_eq!(
+            last,
+            ["again: becalm storm orders --seed 7", "written: storm.html"],
+            "{text}"
+        );
+    }
+
+    #[test]
     fn one_run_is_not_told_as_many() {
         assert_eq!([1, 2].map(runs), ["1 run", "2 runs"]);
     }
