@@ -71,7 +71,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// The text as a line of at most so many columns, ended by a line break; nothing of no text.
+/// The text as a line of at most `width` columns, ended by a line break. Empty text has no line.
 pub(crate) fn line(text: &str, width: usize) -> String {
     if text.is_empty() {
         return String::new();

@@ -65,7 +65,7 @@ pub(super) fn records(
         .collect()
 }
 
-/// Behind fleets that have been run, one of each candidate.
+/// Runs a fleet of each candidate, and adds it to those that have been run.
 pub(super) fn of_each(
     herd: &Herd,
     candidates: &[Candidate],

@@ -122,7 +122,7 @@ pub(super) fn comes_back(
     )
 }
 
-/// The worst of several runs of each case, with the seed of the plan and those behind it.
+/// The worst of several runs of each case: their seeds are that of the plan and the next ones.
 pub(super) fn worst_of_each<T: Sync>(
     cases: &[T],
     (plan, quick): (&Plan<'_>, bool),

@@ -9,18 +9,18 @@ use super::asked::count;
 use crate::engine::Distribution;
 use crate::scenario::{Arrivals, Limit, Population, Service};
 
-/// Clients of the only service, all together with so many calls as the parameters say.
+/// Clients of the only service. All of them together make the calls of the parameter `load`.
 pub(super) fn callers(parameters: &Parameters, policy: &Policy) -> Population {
     let calls = Arrivals::Poisson(parameters.number("load"));
     Population::new("clients", "service", calls, policy.clone())
 }
 
-/// A service without a bound that always takes so long.
+/// A service without a bound. Each request takes this time.
 pub(super) fn unbounded(name: impl Into<String>, time: Duration) -> Service {
     Service::new(name, Service::UNLIMITED, Distribution::Constant(time))
 }
 
-/// A service that accepts so many requests per second, and refuses the others for nothing.
+/// A service that accepts requests up to this rate per second. A refusal costs it nothing.
 pub(super) fn limited(rate: f64, time: Duration) -> Service {
     let mut service = unbounded("service", time);
     service.limit = Some(Limit {

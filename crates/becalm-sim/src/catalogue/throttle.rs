@@ -64,7 +64,7 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
 /// What a request takes.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Clients that ask for so much.
+/// Clients that make this many calls per second.
 fn asking(load: f64, policy: &Policy) -> Population {
     Population::new(
         "clients",

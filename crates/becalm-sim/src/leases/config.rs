@@ -153,7 +153,7 @@ impl Processes {
     }
 }
 
-/// More processes than can be simulated, or none.
+/// Why a number of processes is refused.
 pub(crate) const TOO_MANY: &str = "from 1 to 1000000 processes can be simulated; set 1000";
 
 /// A budget that is refused, as the field at fault.

@@ -30,7 +30,7 @@ pub struct Mean {
     pub error: f64,
 }
 
-/// Runs so many trials, each with a seed of its own, on this many threads, which does not change the
+/// Runs this many trials, each with a seed of its own. The number of threads does not change the
 /// result.
 ///
 /// # Errors

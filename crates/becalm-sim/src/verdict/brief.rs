@@ -15,7 +15,7 @@ pub struct Brief {
 }
 
 impl Brief {
-    /// A study of it by this plan, of which nothing is told yet.
+    /// A study of it by this plan, still without a result.
     pub(crate) fn study(&self, plan: &Plan<'_>) -> Study {
         Study {
             scenario: self.name.clone(),

@@ -82,7 +82,7 @@ impl Known {
     }
 }
 
-/// A search for what is survived, in so many runs of each value.
+/// A search for what is survived. `each` is how many runs each value gets.
 pub struct Survival<'a, R> {
     runs: &'a Runs<'a, R>,
     each: u32,
@@ -96,7 +96,7 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Survival<'a, R> {
         Self { runs, each, known }
     }
 
-    /// A search beside a ruling, of which it says the same.
+    /// A search that uses what a ruling has seen, so that both say the same.
     pub(super) fn beside(ruling: &Ruling, runs: &'a Runs<'a, R>, each: u32) -> Self {
         let known = Known::by(ruling);
         Self { runs, each, known }

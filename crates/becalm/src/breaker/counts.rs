@@ -60,14 +60,10 @@ pub(super) struct Tripped {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Opening {
     /// Enough calls of this epoch have failed, by this version of the rules.
-    Tripped {
-        epoch: u32,
-        tripped: Tripped,
-    },
-    /// So has a probe of this epoch.
-    ProbeFailed {
-        epoch: u32,
-    },
+    Tripped { epoch: u32, tripped: Tripped },
+    /// A probe of this epoch has failed.
+    ProbeFailed { epoch: u32 },
+    /// Somebody asked for it.
     Forced,
 }
 

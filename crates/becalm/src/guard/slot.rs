@@ -41,7 +41,7 @@ impl<T> Slot<T> {
         if let Some(object) = self.get() {
             change(object, config);
         } else if let Some(object) = make(config).into() {
-            // Of two at once the first makes it.
+            // Where two make it at the same time, the first one stays.
             let _ = self.0.set(Box::new(object));
         }
     }

@@ -13,7 +13,7 @@ use crate::scope::Scope;
 /// Retriers whose numbers share the last byte.
 type Shard = Mutex<Vec<(u32, Weak<Shared>)>>;
 
-/// The lock of the retriers among which this number is.
+/// Locks the retriers that may have this number.
 fn shard(id: u32) -> MutexGuard<'static, Vec<(u32, Weak<Shared>)>> {
     static SHARDS: [Shard; 256] = [const { Shard::new(Vec::new()) }; 256];
     let shard = SHARDS[id as usize % SHARDS.len()].lock();
