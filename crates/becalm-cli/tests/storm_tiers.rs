@@ -54,13 +54,22 @@ service = "database"
 "#;
 
 #[test]
-fn s1_retries_below_the_first_tier_are_in_the_pictures_and_the_tables() {
+fn s1_retries_below_the_first_tier_are_in_the_verdict_the_pictures_and_the_tables() {
     let (folder, path) = own(TIERS);
     let path = &*path;
     let pictures = folder.path().join("pictures");
     let pictures = pictures.to_str().expect("UTF-8");
     let asked = [path, "--runs", "2", "--quick", "--svg", pictures];
-    told(&[&asked[..], &["--csv", pictures]].concat());
+    let printed = told(&[&asked[..], &["--csv", pictures]].concat());
+    let flat = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "users: 1 attempt; api->orders and orders->database: 3 attempts",
+        "Retries multiply the requests at database by ",
+        "for each call of api->orders",
+    ] {
+        assert!(flat.contains(part), "{part}: {printed}");
+    }
+    assert!(!flat.contains("no retries"), "{printed}");
     let picture = folder.path().join("pictures/arrivals-3.svg");
     let picture = fs::read_to_string(picture).expect("a picture of the database");
     assert!(picture.contains("Requests that arrive at database"));
