@@ -193,6 +193,7 @@ impl Report for Measured {
             .code(&self.plan.command)
     }
 
+    /// Nothing is expected of a target whose capacity is measured.
     fn is_as_expected(&self) -> bool {
         true
     }
