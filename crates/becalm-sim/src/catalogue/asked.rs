@@ -33,8 +33,13 @@ impl Range {
         Self::new("accepts", 1e-3, 1e6),
     ];
 
+    fn is_there(&self, parameters: &Parameters) -> bool {
+        parameters.iter().any(|(it, _)| it.name == self.name)
+    }
+
+    /// Nothing is asked of a parameter that is not there.
     fn check(&self, parameters: &Parameters) -> Result<(), InvalidParameter> {
-        if parameters.iter().all(|(it, _)| it.name != self.name) {
+        if !self.is_there(parameters) {
             return Ok(());
         }
         let value = parameters.number(self.name);
@@ -98,6 +103,8 @@ impl World {
         candidates: &[Candidate],
         plan: &Plan<'_>,
     ) -> Result<Study, InvalidParameter> {
+        let own_are_there = self.ranges.iter().all(|it| it.is_there(parameters));
+        debug_assert!(own_are_there, "{:?}", self.ranges);
         let usual = std::iter::once(&Range::LOAD).chain(self.ranges);
         for range in usual.chain(&Range::USUAL) {
             range.check(parameters)?;
