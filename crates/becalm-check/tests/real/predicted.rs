@@ -84,11 +84,14 @@ fn failure(fails: Fails) -> Failure {
     Failure::permanent().because(cause)
 }
 
+/// How much sooner a proxy's timer may ring: Envoy arms it from the time at which its event loop last woke, which on a busy
+/// machine is some milliseconds ago.
+const TICK: Duration = Duration::from_millis(10);
+
 /// Waits as they were counted against those of the mapping: none shorter than the shortest that can be drawn; and of
 /// several calls the shortest n-th wait is no longer than the longest that can be drawn, on a machine that is not always
 /// late. Waits at the cap may be `beyond` the mapping's, as it says itself.
 pub fn assert_waits(name: &str, policy: &Policy, calls: &[Vec<Duration>], beyond: f64) {
-    const TICK: Duration = Duration::from_millis(10);
     const LATE: Duration = Duration::from_millis(150);
     for (at, step) in policy.schedule().enumerate() {
         let nth: Vec<Duration> = calls.iter().filter_map(|it| it.get(at).copied()).collect();
@@ -108,7 +111,6 @@ pub fn assert_waits(name: &str, policy: &Policy, calls: &[Vec<Duration>], beyond
 /// Attempts that all stalled were each given up no sooner than the mapping says, up to its deadline. Counted from the
 /// caller's first word to the last: when a server sees a request depends on how busy the machine is.
 pub fn assert_timed_out(name: &str, mapping: Option<&Mapping>, attempts: u32, took: Duration) {
-    const TICK: Duration = Duration::from_millis(2);
     let Some(policy) = mapping.map(|it| &it.policy) else {
         return;
     };
