@@ -260,7 +260,7 @@ fn the_workers_of_gunicorn_stand_still_and_serve_again() {
     let id = i32::try_from(gunicorn.id()).unwrap();
     let mut watchdog = watchdog(id, "Children", PATIENCE);
     stopped(&mut watchdog);
-    assert!(stands(id));
+    until("it stands still", || stands(id));
     let mut client = Client::to(gunicorn.address());
     client.get("held");
     assert_eq!(watchdog.ask("Lift"), done());

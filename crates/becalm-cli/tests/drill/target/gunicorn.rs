@@ -85,11 +85,11 @@ impl Gunicorn {
 
 impl Drop for Gunicorn {
     fn drop(&mut self) {
-        // It ends its workers at once, and then itself.
-        let _ = kill(
-            Pid::from_raw(i32::try_from(self.process.id()).unwrap()),
-            Signal::SIGQUIT,
-        );
+        let id = Pid::from_raw(i32::try_from(self.process.id()).unwrap());
+        // It ends its workers at once, and then itself; also one that a test that failed has left standing still.
+        for signal in [Signal::SIGQUIT, Signal::SIGCONT] {
+            let _ = kill(id, signal);
+        }
         let _ = self.process.wait();
     }
 }
