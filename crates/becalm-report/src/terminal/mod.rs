@@ -62,7 +62,7 @@ pub fn fit(text: &str, width: usize) -> String {
     fitted
 }
 
-/// The text in at most so many columns.
+/// The text, cut where it is wider than `most` columns.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     if width(text) > most {
         fit(text, most)
