@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use becalm::run::{CallLoop, Core, Engine};
 use becalm::time::{FakeSleeper, StdSleeper};
 use becalm::{
     Attempt, Cancel, GaveUp, IdempotencyKey, Policy, Retrier, Scope, Sleeper, call::Call,
@@ -32,6 +33,11 @@ const _: () = {
     is_error::<GaveUp<GaveUp<Fault>>>();
     is_send::<Cancel>();
     is_sync::<Cancel>();
+    // An object of another language (PyO3's, UniFFI's) takes nothing less.
+    is_send::<Engine<Core>>();
+    is_sync::<Engine<Core>>();
+    is_static::<Engine<Core>>();
+    is_sync::<CallLoop<Core, Fault>>();
     is_send::<Call<Retrier>>();
     is_sync::<Call<Retrier>>();
     is_send::<Shared>();

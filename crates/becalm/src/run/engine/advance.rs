@@ -2,6 +2,7 @@
 
 use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
+use std::sync::{Mutex, PoisonError};
 
 use super::super::core::Core;
 use super::super::gave_up::Last;
@@ -17,9 +18,10 @@ impl<H: AsRef<Core>> Engine<H> {
     pub(super) fn poll_timer(&mut self, at: Instant, context: &mut Context<'_>) -> Poll<()> {
         if self.timer.as_ref().is_none_or(|(ends, _)| *ends != at) {
             let timer = self.host().sleeper.sleep_until(at);
-            self.timer = Some((at, timer));
+            self.timer = Some((at, Mutex::new(timer)));
         }
-        if let Some((_, sleep)) = &mut self.timer {
+        if let Some((_, timer)) = &mut self.timer {
+            let sleep = timer.get_mut().unwrap_or_else(PoisonError::into_inner);
             ready!(sleep.as_mut().poll(context));
         }
         self.timer = None;

@@ -16,7 +16,7 @@ pub use builder::EngineBuilder;
 use core::fmt::Display;
 use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::core::{Attached, Core, Host, Identity, Stream};
 use super::gave_up::{Last, Stopped, Story};
@@ -34,6 +34,7 @@ use crate::time::{Cancel, Instant, Sleep, Unpark};
 /// repeats.
 ///
 /// `H` is how it holds the retrier: `&Retrier`, or a `Retrier` of its own, which makes it `'static`.
+/// It is `Send` and `Sync` if `H` is: a binding may keep it in an object of another language.
 /// Dropped, it returns what it holds and tells the observer that the call was cancelled; drop what
 /// the attempts hold before.
 ///
@@ -78,7 +79,8 @@ pub struct Engine<H: AsRef<Core>> {
     pub(super) polled: u32,
     /// The attempt that is being executed: if that unwinds, it has panicked.
     executing: Option<u32>,
-    timer: Option<(Instant, Sleep)>,
+    /// Never locked: it makes an engine `Sync`, which a timer is not.
+    timer: Option<(Instant, Mutex<Sleep>)>,
     /// Made at the first failure.
     story: Option<Box<Story>>,
     identity: Option<Identity>,
