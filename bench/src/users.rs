@@ -27,12 +27,17 @@ use crate::versions::with_version;
 /// every call, which must not make it slower.
 const RECOVERY_BEFORE: f64 = 33.0;
 
+const BY_HAND: &str = "shared budget, a loop by hand";
+const FIRST_ATTEMPT: &str = "shared budget, a first attempt without an engine";
+
 /// The rows of the four tables.
 pub fn cases() -> Vec<Case> {
     let mut cases = vec![
         success::<Bare>(),
         success::<Becalm>(),
         by_hand(),
+        without_futures(),
+        by_engine(),
         success::<Backon>(),
     ];
     let (becalm, ours) = (retrier(exponential()), with_version(Becalm::PACKAGE));
@@ -68,6 +73,8 @@ pub fn bars(cases: &[Case]) -> Vec<Bar> {
         ours.share_of(peer)
     };
     let becalm = with_version(Becalm::PACKAGE);
+    let in_runtime = |note| find(cases, Group::SuccessInRuntime, &becalm, note);
+    let (first_attempt, by_hand) = (in_runtime(FIRST_ATTEMPT), in_runtime(BY_HAND));
     let refused = find(cases, Group::PermanentFailure, &becalm, Becalm::NOTE);
     vec![
         Bar::at_most(
@@ -80,6 +87,19 @@ pub fn bars(cases: &[Case]) -> Vec<Bar> {
             "the same in a spawned task",
             share(Group::SuccessInTask),
             2.0,
+            "",
+        ),
+        Bar::at_most(
+            "a success of a binding to another language, of a loop's by hand",
+            first_attempt.share_of(by_hand),
+            1.0,
+            "",
+        ),
+        Bar::at_most("the same", first_attempt.figure(), 60.0, "ns"),
+        Bar::at_most(
+            "its allocations",
+            first_attempt.allocations.unwrap_or(f64::NAN),
+            0.0,
             "",
         ),
         Bar::at_most(
@@ -117,7 +137,38 @@ fn by_hand() -> Case {
         Err::<u64, GaveUp<Failed>>(call.gave_up())
     };
     let drive = in_runtime(Becalm::PACKAGE);
-    drive.drive(call).note("shared budget, a loop by hand")
+    drive.drive(call).note(BY_HAND)
+}
+
+/// What a binding to another language does: it owns its retrier, and the first attempt has no engine.
+fn without_futures() -> Case {
+    let becalm = retrier(exponential());
+    let call = move || async move {
+        let Ok(first) = becalm.engine().first_attempt() else {
+            return Err("the first attempt of a plain call waits for nothing");
+        };
+        let value = succeed().await.map_err(|_| "the operation succeeds")?;
+        first.succeeded();
+        Ok(value)
+    };
+    in_runtime(Becalm::PACKAGE).drive(call).note(FIRST_ATTEMPT)
+}
+
+/// The same by an engine of its own.
+fn by_engine() -> Case {
+    let becalm = retrier(exponential());
+    let call = move || async move {
+        let mut engine = becalm.engine().begin();
+        let attempt = engine
+            .block_attempt()
+            .map_err(|stopped| stopped.to_string())?;
+        let value = succeed().await.map_err(|failed| failed.to_string())?;
+        engine.succeeded(attempt.number());
+        Ok::<_, String>(value)
+    };
+    in_runtime(Becalm::PACKAGE)
+        .drive(call)
+        .note("shared budget, an engine")
 }
 
 fn in_runtime(package: &str) -> TokioLoop {

@@ -47,7 +47,15 @@ fn succeed_in_a_loop(retrier: &Retrier) {
     assert_eq!(call.success(3), 3);
 }
 
+fn succeed_without_an_engine(retrier: &Retrier) {
+    let first = retrier.engine().first_attempt();
+    let first = first.expect("nothing holds it up");
+    assert_eq!(first.attempt().number(), 1);
+    first.succeeded();
+}
+
 fn succeed(retrier: &Retrier) {
+    succeed_without_an_engine(retrier);
     succeed_async(retrier);
     succeed_blocking(retrier);
     succeed_in_a_loop(retrier);
@@ -179,6 +187,7 @@ fn a_success_reads_the_clock_only_where_something_wants_to_know() {
             ("async", succeed_async as fn(&Retrier)),
             ("blocking", succeed_blocking),
             ("loop", succeed_in_a_loop),
+            ("without an engine", succeed_without_an_engine),
         ] {
             succeed(&retrier);
             let before = clock.clock_reads();

@@ -2,7 +2,7 @@
 
 use super::core::Core;
 use super::engine::Engine;
-use super::first_attempt::{FirstAttempt, Settings, plain};
+use super::first_attempt::{Executing, Settings, plain};
 use super::gave_up::GaveUp;
 use super::options::call_options;
 use crate::attempt::Attempt;
@@ -86,7 +86,7 @@ impl<F, C> Blocking<'_, F, C> {
             }
             return plain_failed(core, result, inside, &mut operation, &classifier);
         }
-        let mut first = FirstAttempt::new(core, settings);
+        let mut first = Executing::new(core, settings);
         if let Some(engine) = first.begin() {
             return drive(*engine, None, &mut operation, &classifier);
         }

@@ -95,14 +95,14 @@ pub(super) mod plain {
 
 /// The first attempt of a call that is not plain, while it is executed. Made where it stays, since
 /// moving it costs more than the rest of a success.
-pub(super) struct FirstAttempt<'r> {
+pub(super) struct Executing<'r> {
     core: &'r Core,
     begun: Begun,
     /// It is neither over nor handed over.
     is_held: bool,
 }
 
-impl<'r> FirstAttempt<'r> {
+impl<'r> Executing<'r> {
     /// Of a call that sets this for itself.
     #[inline]
     pub fn new(core: &'r Core, settings: Option<Settings>) -> Self {
@@ -171,7 +171,7 @@ impl<'r> FirstAttempt<'r> {
 }
 
 /// Dropped in its middle, it has panicked.
-impl Drop for FirstAttempt<'_> {
+impl Drop for Executing<'_> {
     #[inline]
     fn drop(&mut self) {
         if self.is_held {
@@ -273,7 +273,7 @@ impl Begun {
     }
 
     #[inline(never)]
-    fn succeeded(&mut self, core: &Core) {
+    pub fn succeeded(&mut self, core: &Core) {
         let Core { shared, host } = core;
         Scope::handled();
         let known = shared.reads_clock_at_end().then(|| host.sleeper.now());

@@ -14,6 +14,7 @@ mod keyed;
 mod options;
 mod retrier;
 mod retry;
+mod sans_io;
 
 pub use self::core::Core;
 pub use blocking::Blocking;
@@ -24,3 +25,4 @@ pub use engine::{Engine, EngineBuilder, Step};
 pub use gave_up::{GaveUp, Last, Record, Stopped};
 pub use retrier::Retrier;
 pub use retry::Retry;
+pub use sans_io::FirstAttempt;

@@ -7,7 +7,7 @@ use core::task::{Context, Poll};
 use super::copies::Copies;
 use super::core::Core;
 use super::engine::Engine;
-use super::first_attempt::{FirstAttempt, Settings, plain};
+use super::first_attempt::{Executing, Settings, plain};
 use super::gave_up::GaveUp;
 use super::options::call_options;
 use crate::attempt::Attempt;
@@ -208,7 +208,7 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let mut this = self.as_mut().project();
-        let mut first = FirstAttempt::new(this.core, settings);
+        let mut first = Executing::new(this.core, settings);
         if let Some(engine) = first.begin() {
             *this.stage = Stage::Driven(engine);
             return self.drive(context);

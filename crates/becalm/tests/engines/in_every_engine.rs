@@ -17,13 +17,13 @@ use becalm::{
     StopReason, scope::Nested,
 };
 
-use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, watched};
+use crate::probe::{ByHand, Fault, MS, SECOND, by_first_attempt, fixed, on, ready, watched};
 
 type Operation<'a> = &'a dyn Fn(Attempt) -> Result<u32, Fault>;
 type Ended = Result<u32, GaveUp<Fault>>;
 type Driver = fn(&Retrier, Operation<'_>) -> Ended;
 
-const DRIVERS: [(&str, Driver); 6] = [
+const DRIVERS: [(&str, Driver); 7] = [
     ("async", |retrier, operation| {
         ready(retrier.retry(|attempt| async move { operation(attempt) }))
     }),
@@ -60,6 +60,9 @@ const DRIVERS: [(&str, Driver); 6] = [
             let (copies, classifier) = (copies.as_mut(), retrier.classifier());
             copies.poll_call(&mut engine, classifier, &mut last, context, start)
         }))
+    }),
+    ("a driver without futures", |retrier, operation| {
+        by_first_attempt(retrier, retrier.engine(), operation)
     }),
     ("a driver of its own", |retrier, operation| {
         let mut engine = retrier.engine().begin();

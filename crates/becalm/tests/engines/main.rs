@@ -18,6 +18,7 @@ mod call_loop;
 mod cancellation;
 mod classified;
 mod counted_anew;
+mod first_attempt;
 mod foreign_wakers;
 mod gave_up;
 mod guard_edges;

@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use becalm::time::FakeSleeper;
-use becalm::{Event, Observer, Retrier, Scope};
+use becalm::{Attempt, Event, Observer, Retrier, Scope};
 
-use crate::probe::{Fault, Ledger, MS, fixed, ready};
+use crate::probe::{Fault, Ledger, MS, by_first_attempt, fixed, ready};
 
 /// Runs it, and returns what it panicked with.
 fn payload(run: impl FnOnce()) -> &'static str {
@@ -63,10 +63,10 @@ fn assert_ne_quietly(panics: bool) {
     }
 }
 
-/// The four ways to run an operation.
+/// The ways to run an operation.
 type Engine = fn(&Retrier, &dyn Fn(u32) -> Result<(), Fault>);
 
-const ENGINES: [(&str, Engine); 5] = [
+const ENGINES: [(&str, Engine); 6] = [
     ("async", |retrier, operation| {
         let call = retrier.retry(|attempt| async move { operation(attempt.number()) });
         drop(ready(call));
@@ -99,6 +99,10 @@ const ENGINES: [(&str, Engine); 5] = [
             }
         }
         drop(call.gave_up());
+    }),
+    ("without futures", |retrier, operation| {
+        let operation = |attempt: Attempt| operation(attempt.number());
+        drop(by_first_attempt(retrier, retrier.engine(), operation));
     }),
 ];
 

@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use becalm::budget::{RetryBudget, Withdrawal};
 use becalm::observe::About;
+use becalm::run::{Core, EngineBuilder};
 use becalm::time::FakeSleeper;
 use becalm::{
-    Budget, Classify, Event, Failure, Jitter, Observer, Policy, Retrier, StopReason, time::Instant,
+    Attempt, Budget, Classify, Event, Failure, GaveUp, Jitter, Observer, Policy, Retrier,
+    StopReason, time::Instant,
 };
 
 pub const MS: Duration = Duration::from_millis(1);
@@ -229,6 +231,50 @@ pub fn watched(clock: &FakeSleeper, policy: Policy, tokens: u32) -> Watched {
         clock: clock.clone(),
         journal,
         ledger,
+    }
+}
+
+/// Makes a call as a driver without futures does: its first attempt has no engine.
+pub fn by_first_attempt<T>(
+    retrier: &Retrier,
+    call: EngineBuilder<Core>,
+    operation: impl Fn(Attempt) -> Result<T, Fault>,
+) -> Result<T, GaveUp<Fault>> {
+    let mut last = None;
+    let mut engine = match call.first_attempt() {
+        Err(engine) => engine,
+        Ok(first) => {
+            let attempt = first.attempt();
+            let (result, inside) = first.scope().enter_with_scope(|| operation(attempt));
+            match result {
+                Ok(value) => {
+                    first.succeeded();
+                    return Ok(value);
+                }
+                Err(fault) => {
+                    let mut engine = Box::new(first.into_engine(inside));
+                    engine.failed_with(attempt, retrier.classifier(), &fault, &mut |_| ());
+                    last = Some(fault);
+                    engine
+                }
+            }
+        }
+    };
+    loop {
+        let attempt = match engine.block_attempt() {
+            Ok(attempt) => attempt,
+            Err(stopped) => return Err(stopped.with_error(last)),
+        };
+        match engine.inside(attempt.number(), || operation(attempt)) {
+            Ok(value) => {
+                engine.succeeded(attempt.number());
+                return Ok(value);
+            }
+            Err(fault) => {
+                engine.failed_with(attempt, retrier.classifier(), &fault, &mut |_| ());
+                last = Some(fault);
+            }
+        }
     }
 }
 

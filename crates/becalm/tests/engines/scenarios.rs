@@ -1,5 +1,5 @@
 //! Do all drivers take the same decisions? One table, run through the async and the blocking engine,
-//! the loop by hand in both forms, and the sans-IO call.
+//! the loop by hand in both forms, a first attempt without an engine, and the sans-IO call.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use becalm::{
     classify::Verdict,
 };
 
-use crate::probe::{Fault, MS, SECOND, Seen, Watched, fixed, ready, watched};
+use crate::probe::{Fault, MS, SECOND, Seen, Watched, by_first_attempt, fixed, ready, watched};
 
 /// What a service does, attempt by attempt: how long it takes, and what it answers.
 type Script = [(Duration, Result<u32, Fault>)];
@@ -265,11 +265,12 @@ fn now(clock: &FakeSleeper) -> Duration {
 /// One way to make a call.
 type Driver = fn(&Watched, &CallOptions, &Service<'_>) -> Result<u32, (StopReason, u32)>;
 
-const DRIVERS: [(&str, Driver); 5] = [
+const DRIVERS: [(&str, Driver); 6] = [
     ("async", in_async_engine),
     ("blocking", in_blocking_engine),
     ("loop", in_async_loop),
     ("blocking loop", in_blocking_loop),
+    ("without futures", by_the_first_attempt),
     ("sans-IO", sans_io),
 ];
 
@@ -340,6 +341,16 @@ fn in_blocking_loop(
     }
     let gave_up = call.gave_up();
     Err((gave_up.reason(), gave_up.attempts()))
+}
+
+fn by_the_first_attempt(
+    watched: &Watched,
+    options: &CallOptions,
+    service: &Service<'_>,
+) -> Result<u32, (StopReason, u32)> {
+    let call = watched.retrier.engine().options(*options);
+    let result = by_first_attempt(&watched.retrier, call, |attempt| service.serve(attempt));
+    result.map_err(|gave_up| (gave_up.reason(), gave_up.attempts()))
 }
 
 /// As a driver of another kind, such as a simulator, would.

@@ -13,8 +13,8 @@ use crate::observe::Event;
 /// Builds an engine: see [`Engine::builder`].
 #[must_use = "a builder does nothing until `begin`"]
 pub struct EngineBuilder<H> {
-    core: H,
-    settings: Option<Settings>,
+    pub(in crate::run) core: H,
+    pub(in crate::run) settings: Option<Settings>,
 }
 
 impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
