@@ -82,6 +82,7 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
     /// # Errors
     ///
     /// The engine of the call, where the first attempt has to wait or may not be.
+    #[inline]
     pub fn first_attempt(self) -> Result<FirstAttempt<H>, Box<Engine<H>>> {
         if self.plain().is_some() {
             return Ok(FirstAttempt {
@@ -95,6 +96,7 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
 }
 
 impl<H: AsRef<Core> + Clone> FirstAttempt<H> {
+    #[inline(never)] // keeps a plain call small
     fn noted(core: H, settings: Settings) -> Result<Self, Box<Engine<H>>> {
         let mut begun = Begun::new(FirstTry::UNKNOWN, settings);
         if let Err(halted) = begun.begin(core.as_ref()) {
