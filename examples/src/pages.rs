@@ -10,6 +10,8 @@ mod fleet_budget {}
 mod guide {}
 #[doc = include_str!("../../docs/layers.md")]
 mod layers {}
+#[doc = include_str!("../../docs/observing.md")]
+mod observing {}
 #[doc = include_str!("../../docs/policy-files.md")]
 mod policy_files {}
 #[doc = include_str!("../../docs/queues.md")]

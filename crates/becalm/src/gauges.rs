@@ -6,12 +6,13 @@
 
 use alloc::boxed::Box;
 
+use crate::observe::Would;
 use crate::stop::StopReason;
 use crate::sync::{AtomicU64, Ordering};
 
 /// How often calls stopped, by reason. Written only when a call stops.
 #[derive(Debug, Default)]
-pub(crate) struct StopCounts([AtomicU64; StopReason::ALL.len()]);
+pub(crate) struct StopCounts([AtomicU64; REASONS]);
 
 impl StopCounts {
     pub fn count(&self, reason: StopReason) {
@@ -26,8 +27,93 @@ impl StopCounts {
     }
 
     fn of(&self, reason: StopReason) -> Option<&AtomicU64> {
-        let at = StopReason::ALL.iter().position(|other| *other == reason)?;
-        self.0.get(at)
+        self.0.get(Self::place(reason)?)
+    }
+
+    fn place(reason: StopReason) -> Option<usize> {
+        StopReason::ALL.iter().position(|other| *other == reason)
+    }
+
+    fn all(&self) -> [u64; REASONS] {
+        core::array::from_fn(|at| self.0[at].load(Ordering::Relaxed))
+    }
+}
+
+/// What enforcing would have done to calls that were [observed](crate::policy::Mode::Observe), since the
+/// retrier was made.
+///
+/// Each call counts up to its first decision, for nothing after it is known. So a retry is one that would
+/// have begun: whether it would have saved the call, only enforcing can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Observed {
+    /// Calls that would have been repeated, and paid for it.
+    pub retries: u64,
+    /// Calls beside whose attempt a hedge would have started.
+    pub hedges: u64,
+    /// Calls that would have waited for a guard before their first try.
+    pub waits: u64,
+    /// Attempts that the attempt timeout or the deadline would have cut.
+    pub cuts: u64,
+    /// Calls that succeeded, and that would have been refused, or stopped after a cut.
+    pub failures: u64,
+    refused: [u64; REASONS],
+    stopped: [u64; REASONS],
+}
+
+const REASONS: usize = StopReason::ALL.len();
+
+impl Observed {
+    /// First tries that would have been refused for this reason.
+    pub fn refused(&self, reason: StopReason) -> u64 {
+        StopCounts::place(reason).map_or(0, |at| self.refused[at])
+    }
+
+    /// Calls that would have stopped after their first attempt for this reason, in place of the one that
+    /// they have stopped for: where it is [`BudgetExhausted`](StopReason::BudgetExhausted), how many retries
+    /// would have been denied.
+    pub fn stopped(&self, reason: StopReason) -> u64 {
+        StopCounts::place(reason).map_or(0, |at| self.stopped[at])
+    }
+}
+
+/// The same, while it is counted. Made where something is first observed.
+#[derive(Debug, Default)]
+pub(crate) struct ObservedCounts {
+    retries: AtomicU64,
+    hedges: AtomicU64,
+    waits: AtomicU64,
+    cuts: AtomicU64,
+    failures: AtomicU64,
+    refused: StopCounts,
+    stopped: StopCounts,
+}
+
+impl ObservedCounts {
+    pub fn count(&self, would: Would) {
+        let count = match would {
+            Would::Retry { .. } => &self.retries,
+            Would::Hedge { .. } => &self.hedges,
+            Would::Wait => &self.waits,
+            Would::Cut { .. } => &self.cuts,
+            Would::Fail => &self.failures,
+            Would::Refuse(reason) => return self.refused.count(reason),
+            Would::Stop(reason) => return self.stopped.count(reason),
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn sum(&self) -> Observed {
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Observed {
+            retries: count(&self.retries),
+            hedges: count(&self.hedges),
+            waits: count(&self.waits),
+            cuts: count(&self.cuts),
+            failures: count(&self.failures),
+            refused: self.refused.all(),
+            stopped: self.stopped.all(),
+        }
     }
 }
 

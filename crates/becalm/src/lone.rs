@@ -90,9 +90,10 @@ impl Lone {
     ///
     /// # Errors
     ///
-    /// An invalid policy is refused, naming the field.
+    /// An invalid policy is refused, naming the field, and so is one that only observes: what does not
+    /// go on by itself would end at its first failure.
     pub fn new(policy: Policy, tick: Duration) -> Result<Self, InvalidPolicy> {
-        policy.validate()?;
+        policy.validate_alone()?;
         Ok(Self {
             rules: Rules::of(policy, tick),
         })

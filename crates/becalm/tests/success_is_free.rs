@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use becalm::breaker::Span;
+use becalm::policy::Mode;
 use becalm::time::FakeSleeper;
 use becalm::{
     Breaker, Budget, Bulkhead, Classify, Event, Failure, Hedge, Observer, Policy, Retrier,
@@ -109,6 +110,7 @@ fn policies() -> Vec<(&'static str, Policy, u64)> {
     vec![
         ("nothing", plain(), 0),
         ("no budget", budget(Budget::None), 0),
+        ("only observed", plain().mode(Mode::Observe), 0),
         ("deadline", plain().deadline(30 * SECOND), 1),
         ("attempt timeout", plain().attempt_timeout(SECOND), 1),
         ("time limits", timed.clone(), 1),

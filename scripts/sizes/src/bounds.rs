@@ -4,7 +4,7 @@
 
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
-    ("becalm", 19_000),
+    ("becalm", 19_700),
     ("becalm-cli", 10_500),
     ("becalm-ws", 7_000),
 ];
@@ -19,7 +19,7 @@ pub const CIRCLES: usize = 4;
 /// The crate whose public items are bounded.
 pub const CORE: &str = "becalm";
 /// Its public items that the documentation shows.
-pub const REACHABLE: usize = 190;
+pub const REACHABLE: usize = 194;
 /// Its public items that it does not show.
 pub const HIDDEN: usize = 15;
 /// The names at its root.

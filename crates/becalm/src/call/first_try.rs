@@ -31,6 +31,8 @@ pub(crate) struct FirstTry {
     /// from a start, and running copies are polled to their end whatever a reload asks for.
     pub may_hedge: bool,
     may_repeat: bool,
+    /// The policy is told, and not kept: limits and hedges of the call's own are none.
+    pub observes: bool,
 }
 
 impl FirstTry {
@@ -50,11 +52,20 @@ impl FirstTry {
         let timed = own != u64::MAX || attempt_timeout != u64::MAX || outer.is_some();
         let started = (timed || may_hedge || shared.reads_clock_at_start()).then(now);
         let mut deadline = outer.unwrap_or(Instant::NEVER);
+        let may_repeat = shared.repeats(options.attempts) && options.operation.is_repeatable();
+        if shared.observes() {
+            return Self {
+                above,
+                deadline,
+                started,
+                observes: true,
+                ..Self::UNKNOWN
+            };
+        }
         if own != u64::MAX {
             let start = started.unwrap_or(Instant::ZERO);
             deadline = deadline.min(start.after(Duration::from_nanos(own)));
         }
-        let may_repeat = shared.repeats(options.attempts) && options.operation.is_repeatable();
         Self {
             above,
             deadline,
@@ -62,8 +73,20 @@ impl FirstTry {
             attempt_timeout,
             may_hedge,
             may_repeat,
+            observes: false,
         }
     }
+
+    /// Of a call that has not begun.
+    pub const UNKNOWN: Self = Self {
+        above: Scope::NONE,
+        deadline: Instant::NEVER,
+        started: None,
+        attempt_timeout: u64::MAX,
+        may_hedge: false,
+        may_repeat: false,
+        observes: false,
+    };
 
     /// The call will not repeat its work, whatever its policy allows.
     pub fn will_not_repeat(&mut self) {
@@ -82,16 +105,6 @@ impl FirstTry {
 /// What the engines of the standard library ask of a first try.
 #[cfg(feature = "std")]
 impl FirstTry {
-    /// Of a call that has not begun.
-    pub const UNKNOWN: Self = Self {
-        above: Scope::NONE,
-        deadline: Instant::NEVER,
-        started: None,
-        attempt_timeout: u64::MAX,
-        may_hedge: false,
-        may_repeat: false,
-    };
-
     /// Begins a call at the top without options of its own, if it is plain: tells the scope inside.
     /// There is nothing to note of it: [`FirstTry::plain`] tells it again.
     #[inline]
@@ -104,6 +117,7 @@ impl FirstTry {
     pub fn plain(shared: &Shared) -> Self {
         Self {
             may_repeat: shared.repeats(None),
+            observes: shared.observes(),
             ..Self::UNKNOWN
         }
     }
@@ -112,6 +126,13 @@ impl FirstTry {
     #[inline]
     pub fn start(&self) -> Instant {
         self.started.unwrap_or(Instant::ZERO)
+    }
+
+    /// Whether it is observed and may be told more than how it failed: limits, guards and hedges would have
+    /// a say.
+    #[inline]
+    pub fn is_watched(&self, shared: &Shared) -> bool {
+        self.observes && (self.started.is_some() || !shared.guards().are_idle())
     }
 
     /// The nanoseconds that are left, unless the deadline has passed already.

@@ -216,6 +216,15 @@ impl Paid {
         self.payer.as_deref().unwrap_or(own).refund(self.token);
     }
 
+    /// The call is only observed, so that no retry follows: spent all the same, or what is denied to others
+    /// would not be what enforcing denies. A payer that enforces is not charged for it.
+    pub fn observed(self, own: &Shared) {
+        match &self.payer {
+            Some(payer) if !payer.observes() => self.refund(own),
+            _ => Self::spent(Some(self), own),
+        }
+    }
+
     /// The retry did start, if one was paid for, and has not brought the success.
     #[inline]
     pub fn spent(paid: Option<Self>, own: &Shared) {

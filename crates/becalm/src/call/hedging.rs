@@ -4,7 +4,7 @@ use super::flight::Paid;
 use super::{Call, attempts_allowed, payer};
 use crate::attempt::{Attempt, remaining};
 use crate::classify::Failure;
-use crate::guard::{Admission, Asking, Gate};
+use crate::guard::{Admission, Asking, Gate, Pass};
 use crate::rng::Random;
 use crate::shared::Shared;
 use crate::time::Instant;
@@ -22,9 +22,18 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// When a hedge is due; reads the clock only where one may follow.
     pub(crate) fn hedge_at_lazily(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
+        if self.first.observes {
+            self.note_limits(now);
+            return None;
+        }
         if !self.first.may_hedge {
             return None;
         }
+        self.hedge_due(now)
+    }
+
+    /// The same, of a call that is observed as well.
+    pub(super) fn hedge_due(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
         let shared = self.handle.as_ref();
         let hedging = shared.guards().hedging()?;
         let is_allowed = self.options.operation.is_repeatable()
@@ -73,6 +82,20 @@ impl<H: AsRef<Shared>> Call<H> {
         // Until all is granted.
         self.flights.no_more = true;
         let remaining = remaining(self.first.deadline, now).ok()?;
+        let (pass, paid) = self.admit_hedge(now, random)?;
+        self.handle.as_ref().count_attempt(false);
+        self.flights.no_more = false;
+        let flight = self.next_flight(pass.of_hedge(), now);
+        self.flights.add_hedge(flight, paid);
+        Some(self.attempt(remaining).hedge())
+    }
+
+    /// Budget and guards let a hedge start.
+    pub(super) fn admit_hedge<R: Random + ?Sized>(
+        &self,
+        now: Instant,
+        random: &mut R,
+    ) -> Option<(Pass, Paid)> {
         let shared = self.handle.as_ref();
         let nested = shared.rules_of(self.rules.as_ref()?).policy.nested;
         let payer = payer(nested, self.first.above, shared.clock());
@@ -92,10 +115,6 @@ impl<H: AsRef<Shared>> Call<H> {
             paid.refund(shared);
             return None;
         };
-        shared.count_attempt(false);
-        self.flights.no_more = false;
-        let flight = self.next_flight(pass.of_hedge(), now);
-        self.flights.add_hedge(flight, paid);
-        Some(self.attempt(remaining).hedge())
+        Some((pass, paid))
     }
 }

@@ -9,9 +9,7 @@ use super::flight::{Flight, Paid};
 use super::{Call, attempts_allowed, payer};
 #[cfg(feature = "std")]
 use crate::attempt::{Attempt, remaining};
-#[cfg(feature = "std")]
-use crate::classify::{Cause, FailureKind};
-use crate::classify::{Class, Failure, Verdict};
+use crate::classify::{Cause, Class, Failure, FailureKind, Verdict};
 use crate::decide::{Decision, Standing, decide};
 use crate::guard::Ended;
 use crate::hint::Hint;
@@ -21,7 +19,6 @@ use crate::stop::StopReason;
 use crate::time::Instant;
 
 /// The attempt timed out: transient, and it may have taken effect.
-#[cfg(feature = "std")]
 pub(crate) const TIMED_OUT: Failure =
     Failure::transient().because(Cause::Kind(FailureKind::TimedOut));
 
@@ -74,6 +71,9 @@ impl<H: AsRef<Shared>> Call<H> {
         failure: &Failure,
         random: &mut R,
     ) -> Result<Option<Duration>, StopReason> {
+        if self.first.observes {
+            return Err(self.fail_observed(number, now, failure, random));
+        }
         self.land_failed(number, now, failure, random);
         // What one copy was told holds for all: a hint of the first is not lost with the last.
         let failure = &self.flights.join(failure, now);
@@ -92,7 +92,7 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// What follows a failure after which no copy runs: a delay whose place and token it holds from here
     /// on, or why not.
-    fn decide<R: Random + ?Sized>(
+    pub(super) fn decide<R: Random + ?Sized>(
         &mut self,
         now: Instant,
         failure: &Failure,
@@ -102,11 +102,12 @@ impl<H: AsRef<Shared>> Call<H> {
         let shared = self.handle.as_ref();
         let heeded = self.heeded(failure);
         let forbidden_below = self.is_forbidden_below();
+        let deadline = self.decided_deadline();
         let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
         let rules = shared.rules_of(rules);
         let standing = Standing {
             now,
-            deadline: self.first.deadline,
+            deadline,
             attempt: self.attempt,
             attempts: attempts_allowed(shared, &self.options, rules),
             operation: self.options.operation,
@@ -187,6 +188,9 @@ impl<H: AsRef<Shared>> Call<H> {
         now: impl Fn() -> Instant,
         random: &mut R,
     ) {
+        if self.first.observes && self.succeed_observed(&now, random) {
+            return;
+        }
         let known = self.handle.as_ref().reads_clock_at_end().then(&now);
         let now = || known.unwrap_or_else(&now);
         let wins_as_probe = |flight: &Flight| flight.number == number && flight.pass.is_probe();
@@ -232,6 +236,9 @@ impl<H: AsRef<Shared>> Call<H> {
         now: Instant,
         random: &mut R,
     ) -> Attempt {
+        if self.first.observes && self.succeed_observed(|| now, random) {
+            return self.go_on_observed(now);
+        }
         let shared = self.handle.as_ref();
         let mut is_probe = false;
         if let Some(flight) = &mut self.flights.primary {
@@ -243,9 +250,16 @@ impl<H: AsRef<Shared>> Call<H> {
         }
         let paid = self.flights.take_spent();
         self.earn(paid, is_probe, Some(now), || now);
+        self.counts_anew(is_probe, now)
+    }
+
+    /// The first attempt of what follows runs already.
+    #[cfg(feature = "std")]
+    pub(super) fn counts_anew(&mut self, is_probe: bool, now: Instant) -> Attempt {
         let shared = self.handle.as_ref();
         self.is_enrolled = shared.first_attempt(is_probe, now);
         self.first = FirstTry::begin(shared, &self.options, self.first.above, || now);
+        self.begin_course();
         if !self.body_replayable {
             self.first.will_not_repeat();
         }
@@ -256,7 +270,7 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// The attempt of this number has failed: what was paid for it is gone.
     #[inline]
-    fn land_failed<R: Random + ?Sized>(
+    pub(super) fn land_failed<R: Random + ?Sized>(
         &mut self,
         number: u32,
         now: Instant,
@@ -282,7 +296,12 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// Nobody wants to know how the running attempts end.
     #[inline]
-    fn land_all<R: Random + ?Sized>(&mut self, ended: Ended, now: Instant, random: &mut R) {
+    pub(super) fn land_all<R: Random + ?Sized>(
+        &mut self,
+        ended: Ended,
+        now: Instant,
+        random: &mut R,
+    ) {
         while let Some((flight, paid)) = self.flights.take_any() {
             self.land_flight(flight, ended, &|| now, random);
             Paid::spent(paid, self.handle.as_ref());
@@ -343,6 +362,7 @@ impl<H: AsRef<Shared>> Call<H> {
     /// Tells that the attempt of this number has panicked, which the breaker counts as a failure; those
     /// beside it are cancelled.
     pub fn panicked<R: Random + ?Sized>(&mut self, number: u32, now: Instant, random: &mut R) {
+        self.watch_end(now, random);
         let paid = self.land(number, Ended::Panicked, &|| now, random);
         Paid::spent(paid, self.handle.as_ref());
         self.end(Ended::Cancelled, now, random);
@@ -358,11 +378,15 @@ impl<H: AsRef<Shared>> Call<H> {
         failure: &Failure,
         random: &mut R,
     ) {
-        self.land_failed(number, now, failure, random);
+        self.watch_end(now, random);
+        if self.flights.are_under_way() {
+            self.land_failed(number, now, failure, random);
+        }
         self.end(Ended::Cancelled, now, random);
     }
 
     fn end<R: Random + ?Sized>(&mut self, ended: Ended, now: Instant, random: &mut R) {
+        self.watch_end(now, random);
         self.land_all(ended, now, random);
         self.close();
     }

@@ -8,6 +8,7 @@ mod first_try;
 mod flight;
 mod hedging;
 mod landing;
+mod observing;
 mod options;
 mod start;
 
@@ -19,6 +20,7 @@ pub(crate) use landing::TIMED_OUT;
 pub use options::CallOptions;
 pub use start::Start;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::time::Duration;
 
@@ -31,6 +33,7 @@ use crate::shared::{HeldRules, Shared};
 use crate::stop::StopReason;
 use crate::time::{ClockId, Instant};
 use flight::{Flight, Flights};
+use observing::{Course, Untold};
 
 /// The state of one call.
 ///
@@ -74,6 +77,8 @@ pub struct Call<H: AsRef<Shared>> {
     is_over: bool,
     /// It has a place in the waiting room.
     has_place: bool,
+    /// Where enforcing would be, if the call is observed.
+    course: Course,
     handle: H,
     /// The policy from the first failure on: a reload does not change a call in its middle.
     rules: Option<HeldRules>,
@@ -86,6 +91,8 @@ pub struct Call<H: AsRef<Shared>> {
     /// What the attempt to come has gained of the guards.
     admission: Admission,
     transition: Option<Transition>,
+    /// What there is to tell of a call that is observed.
+    untold: Option<Box<Untold>>,
 }
 
 impl<H: AsRef<Shared>> Call<H> {
@@ -94,7 +101,9 @@ impl<H: AsRef<Shared>> Call<H> {
     pub fn begin(handle: H, options: CallOptions, above: Scope, now: Instant) -> Self {
         let mut first = FirstTry::begin(handle.as_ref(), &options, above, || now);
         first.started = Some(now);
-        Self::of_first_try(handle, options, first, Admission::default())
+        let mut call = Self::of_first_try(handle, options, first, Admission::default());
+        call.course = Course::Same;
+        call
     }
 
     /// A call whose first try is about to start, with what it has gained of the guards.
@@ -113,6 +122,7 @@ impl<H: AsRef<Shared>> Call<H> {
             told_below: None,
             is_over: false,
             has_place: false,
+            course: Course::Unlimited,
             handle,
             rules: None,
             previous: None,
@@ -122,6 +132,7 @@ impl<H: AsRef<Shared>> Call<H> {
             next_probe: None,
             admission,
             transition: None,
+            untold: None,
         }
     }
 
@@ -257,12 +268,15 @@ impl<H: AsRef<Shared>> Call<H> {
         self.flights.iter()
     }
 
-    /// The end of the whole call, the earlier of its own and the one above.
+    /// The end of the whole call, the earlier of its own and the one above; `None` where it is
+    /// [observed](crate::policy::Mode::Observe), as then this call cuts nothing.
     pub fn deadline(&self) -> Option<Instant> {
-        (self.first.deadline != Instant::NEVER).then_some(self.first.deadline)
+        let is_kept = self.first.deadline != Instant::NEVER && !self.first.observes;
+        is_kept.then_some(self.first.deadline)
     }
 
-    /// The longest time of one attempt, as the policy had it when the call began.
+    /// The longest time of one attempt, as the policy had it when the call began; `None` where that is
+    /// [observed](crate::policy::Mode::Observe).
     pub fn attempt_timeout(&self) -> Option<Duration> {
         limit(self.first.attempt_timeout)
     }

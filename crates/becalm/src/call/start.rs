@@ -81,6 +81,9 @@ impl<H: AsRef<Shared>> Call<H> {
         if !is_decided {
             return Err(StopReason::Cancelled);
         }
+        if self.first.observes {
+            return Ok(Start::Go(self.begin_observed(now, waker, random)));
+        }
         let started = self.admit(now, waker, random);
         let (remaining, gate) = started.map_err(|reason| self.refused(reason))?;
         let pass = match gate {

@@ -5,6 +5,7 @@
 //! none of these never come here.
 
 mod landing;
+mod observing;
 mod pass;
 mod slot;
 
@@ -261,6 +262,19 @@ impl Guards {
                 return Ok(wait);
             }
         }
+        let pass = self.pass(active, admission, asking, now)?;
+        Ok(Gate::Open(pass))
+    }
+
+    /// The breaker's word, and what the attempt holds from here on.
+    #[inline]
+    fn pass(
+        &self,
+        active: u64,
+        admission: &mut Admission,
+        asking: Asking<'_>,
+        now: impl Fn() -> Instant,
+    ) -> Result<Pass, Refused> {
         let breaker = (active & BREAKER != 0).then(|| self.breaker.get());
         let permit = match breaker.flatten() {
             None => None,
@@ -280,13 +294,13 @@ impl Guards {
         // The token is spent; the place goes on as the pass's.
         admission.turn = None;
         let has_place = core::mem::take(&mut admission.has_place);
-        Ok(Gate::Open(Pass {
+        Ok(Pass {
             permit,
             has_place,
             is_hedge: false,
             priority: asking.priority,
             started,
-        }))
+        })
     }
 
     /// When the attempt that is decided now would start: will the breaker let it?

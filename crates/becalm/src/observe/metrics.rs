@@ -3,6 +3,7 @@
 use metrics::{Unit, counter, describe_counter, describe_histogram, histogram};
 
 use super::{About, Event, Observer};
+use crate::stop::StopReason;
 
 const ATTEMPTS: &str = "becalm_attempts_total";
 const RETRIES: &str = "becalm_retries_total";
@@ -12,6 +13,7 @@ const RECOVERED: &str = "becalm_recovered_total";
 const STOPPED: &str = "becalm_stopped_total";
 const BEATEN: &str = "becalm_beaten_total";
 const BREAKER: &str = "becalm_breaker_transitions_total";
+const OBSERVED: &str = "becalm_observed_total";
 
 /// Records the events of calls through the `metrics` facade.
 ///
@@ -25,6 +27,7 @@ const BREAKER: &str = "becalm_breaker_transitions_total";
 /// | `becalm_stopped_total` | counter | `retrier`, `reason` | calls that ended without success |
 /// | `becalm_beaten_total` | counter | `retrier` | attempts cancelled because another copy brought the success |
 /// | `becalm_breaker_transitions_total` | counter | `retrier`, `to`: `closed`, `open`, `half_open` or `isolated` | changes of the circuit breaker's state |
+/// | `becalm_observed_total` | counter | `retrier`, `would`: `retry`, `stop`, `refuse`, `wait`, `cut`, `hedge` or `fail`, `reason` of a stop or a refusal | what enforcing would have done, where the policy [observes](crate::policy::Mode::Observe) |
 ///
 /// The histograms follow gRPC's retry metrics (proposal A96), which leave out calls without
 /// retries too; OpenTelemetry's conventions name none. All labels but the retrier's name are from
@@ -63,6 +66,7 @@ impl MetricsObserver {
             (STOPPED, "Calls that ended without success."),
             (BEATEN, "Attempts that another copy beat."),
             (BREAKER, "Changes of the breaker's state."),
+            (OBSERVED, "What enforcing would have done."),
         ] {
             describe_counter!(counter, Unit::Count, what);
         }
@@ -112,6 +116,10 @@ impl Observer for MetricsObserver {
             Event::Hedge { .. } => count!(ATTEMPTS, "attempt" => "hedge"),
             Event::Beaten { .. } => count!(BEATEN),
             Event::Breaker { to, .. } => count!(BREAKER, "to" => to.as_str()),
+            Event::Observed { would } => {
+                let reason = would.reason().map_or("", StopReason::as_str);
+                count!(OBSERVED, "would" => would.as_str(), "reason" => reason);
+            }
             Event::BlocksRuntime => {}
         }
     }

@@ -4,11 +4,13 @@
 mod metrics;
 #[cfg(feature = "tracing")]
 mod tracing;
+mod would;
 
 #[cfg(feature = "metrics")]
 pub use self::metrics::MetricsObserver;
 #[cfg(feature = "tracing")]
 pub use self::tracing::TracingObserver;
+pub use self::would::Would;
 
 use core::any::Any;
 use core::fmt;
@@ -88,6 +90,12 @@ pub enum Event<'a> {
         to: State,
         /// How long it stays open, if it opened; then it lets a probe through.
         open_for: Option<Duration>,
+    },
+    /// The policy [observes](crate::policy::Mode::Observe), and enforcing would have done this. Told when
+    /// the attempt starts, or when it has ended: before `Stopped`, if it is that.
+    Observed {
+        /// What enforcing would have done.
+        would: Would,
     },
     /// A blocking call is about to wait on a thread that belongs to an async runtime: told once
     /// per retrier. A thread of the runtime's blocking pool cannot be told apart.

@@ -18,6 +18,7 @@ const TARGET: &str = "becalm";
 /// | `hedge` | debug | `attempt` (the copy's), `after_seconds` |
 /// | `beaten` | debug | `attempt` (the cancelled copy's), `elapsed_seconds` |
 /// | `breaker` | warn | `from`, `to`, `open_seconds` where it opens |
+/// | `observed` | info | `would`, `reason` of a stop or a refusal, `time_seconds` of a delay or a running attempt |
 /// | `a blocking call waits ..` | warn | |
 ///
 /// The target of all is `becalm`, and all carry `retrier` and, inside of a call, `call`: its number, which
@@ -84,6 +85,10 @@ impl Observer for TracingObserver {
             Event::Breaker { from, to, open_for } => emit! {
                 warn, about, from = from.as_str(), to = to.as_str(),
                 open_seconds = open_for.map(|open| open.as_secs_f64()), "breaker"
+            },
+            Event::Observed { would } => emit! {
+                info, about, would = would.as_str(), reason = would.reason().map(StopReason::as_str),
+                time_seconds = would.time().map(|time| time.as_secs_f64()), "observed"
             },
             Event::BlocksRuntime => tracing::warn!(
                 target: TARGET,

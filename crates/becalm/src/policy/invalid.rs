@@ -86,6 +86,9 @@ refusals! {
         /// A method of `retry_on` is no token in capital letters, or is there twice.
         RetryOnMethods in "retry_on":
             "retry_on lists a method that is none, or one twice; write each once in capital letters";
+        /// `mode` is observe, where something other than a call would have to go on without the policy.
+        Observes in "mode":
+            "mode is observe, and only the calls of a retrier can be observed; set mode enforce here";
     }
     of its parts {
         /// The budget is refused.

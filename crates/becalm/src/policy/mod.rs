@@ -1,12 +1,14 @@
 //! What is decided in advance about retrying? Plain data.
 
 mod invalid;
+mod mode;
 #[cfg(feature = "text")]
 mod sentence;
 #[cfg(feature = "text")]
 pub(crate) mod text;
 
 pub use invalid::InvalidPolicy;
+pub use mode::Mode;
 #[cfg(feature = "text")]
 pub use text::Unreadable;
 
@@ -93,6 +95,8 @@ pub struct Policy {
     pub bulkhead: Option<Bulkhead>,
     /// Refuses attempts while the dependency is down. Default none.
     pub breaker: Option<Breaker>,
+    /// Whether all of this is kept, or only told. Default [`Mode::Enforce`].
+    pub mode: Mode,
 }
 
 impl Default for Policy {
@@ -129,6 +133,7 @@ impl Policy {
         hedge: None,
         bulkhead: None,
         breaker: None,
+        mode: Mode::Enforce,
     };
 
     /// The default policy.
@@ -227,6 +232,8 @@ setters! {
     bulkhead: Option<Bulkhead>;
     /// Refuses attempts while the dependency is down.
     breaker: Option<Breaker>;
+    /// Sets whether all of this is kept, or only told.
+    mode: Mode;
 }
 
 impl Policy {
@@ -275,6 +282,13 @@ impl Policy {
             (are_methods, Refused::RetryOnMethods),
         ])?;
         self.validate_protection()
+    }
+
+    /// Refuses as well what can only be kept by the calls of a retrier.
+    pub(crate) fn validate_alone(&self) -> Result<(), InvalidPolicy> {
+        self.validate()?;
+        let enforces = self.mode == Mode::Enforce;
+        require(&[(enforces, InvalidPolicy::Observes)])
     }
 
     fn validate_protection(&self) -> Result<(), InvalidPolicy> {

@@ -16,7 +16,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::Policy;
+use super::{Mode, Policy};
 use crate::backoff::Backoff;
 use crate::human::Human;
 use crate::jitter::Jitter;
@@ -39,6 +39,9 @@ use crate::jitter::Jitter;
 /// ```
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.mode == Mode::Observe {
+            f.write_str("observe only: ")?;
+        }
         if let Some(deadline) = self.deadline {
             write!(f, "deadline {}, then ", Human(deadline))?;
         }

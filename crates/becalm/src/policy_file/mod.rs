@@ -46,7 +46,7 @@ use crate::grammar::Given;
 use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
-use crate::policy::Policy;
+use crate::policy::{Mode, Policy};
 use crate::preset::Preset;
 use crate::rate::AdaptiveRate;
 use crate::retry_on::RetryOn;
@@ -132,6 +132,7 @@ keys! {
     hedge: Option<Hedge>,
     bulkhead: Option<Bulkhead>,
     breaker: Option<Breaker>,
+    mode: Mode,
 }
 
 fn set<T: Value>(slot: &mut Option<T>, key: &str, given: Given) -> Result<(), String> {

@@ -108,7 +108,7 @@ impl<T: Written> Value for T {
     }
 
     fn write(&self) -> Option<Given> {
-        Some(Given::Quoted(self.to_string()))
+        (!self.is_left_out()).then(|| Given::Quoted(self.to_string()))
     }
 }
 

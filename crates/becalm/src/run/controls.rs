@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Retrier;
 use crate::breaker::{CircuitBreaker, State, Transition};
 use crate::budget::Gauge;
-use crate::gauges::Demand;
-use crate::policy::{InvalidPolicy, Policy};
+use crate::gauges::{Demand, Observed};
+use crate::policy::{InvalidPolicy, Mode, Policy};
 use crate::shared::Shared;
 use crate::stop::StopReason;
 
@@ -22,13 +22,31 @@ impl<C> Retrier<C> {
         self.core.shared.enable_retries();
     }
 
-    /// The policy in force.
+    /// Whether the policy is kept, or only told.
+    pub fn mode(&self) -> Mode {
+        self.core.shared.mode()
+    }
+
+    /// Sets whether the policy is kept, or only told, for all clones, up to the next
+    /// [`replace_policy`](Self::replace_policy). A call that has begun goes on as it was, but for one that had
+    /// nothing to look after until it failed. To end what waits already,
+    /// [`disable_retries`](Self::disable_retries).
+    pub fn set_mode(&self, mode: Mode) {
+        self.core.shared.set_mode(mode);
+    }
+
+    /// What enforcing would have done to the calls that were [observed](Mode::Observe).
+    pub fn observed(&self) -> Observed {
+        self.core.shared.observed()
+    }
+
+    /// The policy in force, with the mode that it was given.
     pub fn policy(&self) -> Policy {
         self.core.shared.policy()
     }
 
     /// Puts another policy in force for all clones; the budget keeps its fill fraction, so that a
-    /// reload mints no burst. A call that has failed already goes on under the old one.
+    /// reload mints no burst. A call that has failed already goes on under the old one. The mode is the policy's.
     ///
     /// # Errors
     ///

@@ -242,6 +242,9 @@ impl Begun {
         if self.settings.cancel().is_some_and(Cancel::is_cancelled) {
             return Err(Halted::Refused(StopReason::Cancelled.into()));
         }
+        if self.first.is_watched(shared) {
+            return Err(Halted::Waits(Admission::default())); // what enforcing would do is the engine's to tell
+        }
         let remaining = self.first.remaining();
         remaining.map_err(|reason| Halted::Refused(reason.into()))?;
         if !shared.guards().are_idle() {

@@ -11,24 +11,27 @@ pub(crate) mod registry;
 mod reload;
 mod twin;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::budget::{Budgets, Gauge, RetryBudget};
 use crate::classify::{Class, Failure};
 use crate::decide::Rules;
-use crate::gauges::{DemandCounts, StopCounts};
+use crate::gauges::{DemandCounts, ObservedCounts, StopCounts};
 use crate::guard::Guards;
-use crate::policy::{InvalidPolicy, Policy};
+use crate::observe::Would;
+use crate::policy::{InvalidPolicy, Mode, Policy};
 use crate::retry_on::RetryOn;
 use crate::scope::Heard;
 use crate::stop::StopReason;
-use crate::sync::{AtomicU64, Ordering, change};
+use crate::sync::{AtomicU64, Once, Ordering, change};
 use crate::time::{ClockId, Instant};
 use current_rules::CurrentRules;
 pub(crate) use current_rules::HeldRules;
+use readings::{DISABLED, OBSERVES};
 
-pub use crate::gauges::Demand;
+pub use crate::gauges::{Demand, Observed};
 
 /// The state that all calls to one dependency share.
 ///
@@ -43,12 +46,14 @@ pub struct Shared {
     /// The [word](crate::Scope::word) of the scope inside a plain call, 0 where none is plain: see
     /// [`FirstTry`](crate::call::FirstTry).
     plain: AtomicU64,
-    disabled: AtomicU64,
+    /// What was switched by hand, or by the policy's mode: see `readings`.
+    switches: AtomicU64,
     waiting: AtomicU64,
     /// What every call looks at: see `readings`.
     wants: AtomicU64,
     guards: Guards,
     stops: StopCounts,
+    observed: Once<Box<ObservedCounts>>,
     heard: Heard,
     demand: Option<DemandCounts>,
     rules: CurrentRules,
@@ -118,17 +123,31 @@ impl Shared {
     /// Switches retries off, for an incident: every call makes one attempt, and a failed one stops
     /// with [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
     pub fn disable_retries(&self) {
-        self.switch_retries(1);
+        self.switch(DISABLED, true);
     }
 
     /// Switches retries on again.
     pub fn enable_retries(&self) {
-        self.switch_retries(0);
+        self.switch(DISABLED, false);
     }
 
-    fn switch_retries(&self, disabled: u64) {
+    /// Sets whether the policy is kept, or only told, for calls that begin from now on.
+    pub fn set_mode(&self, mode: Mode) {
+        self.switch(OBSERVES, mode == Mode::Observe);
+    }
+
+    /// Whether the policy is kept, or only told.
+    pub fn mode(&self) -> Mode {
+        if self.observes() {
+            Mode::Observe
+        } else {
+            Mode::Enforce
+        }
+    }
+
+    fn switch(&self, switch: u64, is_on: bool) {
         self.rules.beside(|rules| {
-            self.disabled.store(disabled, Ordering::Relaxed);
+            self.put(switch, is_on);
             self.publish(rules);
         });
     }
@@ -191,6 +210,18 @@ impl Shared {
         given
             .filter_map(move |budget| budget.gauge(now))
             .chain(self.budgets.gauges(now))
+    }
+
+    /// What enforcing would have done to the calls that were [observed](Mode::Observe).
+    pub fn observed(&self) -> Observed {
+        let counts = self.observed.get();
+        counts.map_or_else(Observed::default, |counts| counts.sum())
+    }
+
+    /// Enforcing would have done this.
+    #[cold]
+    pub(crate) fn count_observed(&self, would: Would) {
+        self.observed.get_or_make(Box::default).count(would);
     }
 
     /// What was asked of the dependency, where that is [counted](Self::counting_demand).

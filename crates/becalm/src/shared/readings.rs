@@ -24,6 +24,11 @@ const REPEATS: u64 = 32;
 /// Nested calls pay from the retrier above.
 const SHARES: u64 = 64;
 
+/// Retries are switched off.
+pub(super) const DISABLED: u64 = 1;
+/// The policy is told, and not kept.
+pub(super) const OBSERVES: u64 = 2;
+
 impl Shared {
     /// Copies out of the rules what every call reads. One change at a time, or the copies of two
     /// would mix.
@@ -103,12 +108,25 @@ impl Shared {
     #[inline]
     pub(crate) fn repeats(&self, own: Option<u32>) -> bool {
         own.map_or_else(|| self.wants(REPEATS), |attempts| attempts > 1)
-            && !self.retries_are_disabled()
+            && self.switches.load(Ordering::Relaxed) == 0
     }
 
     #[inline]
     pub(crate) fn retries_are_disabled(&self) -> bool {
-        self.disabled.load(Ordering::Relaxed) != 0
+        self.switches.load(Ordering::Relaxed) & DISABLED != 0
+    }
+
+    /// Whether calls that begin now are told what enforcing would do, and run once.
+    #[inline]
+    pub(crate) fn observes(&self) -> bool {
+        self.switches.load(Ordering::Relaxed) & OBSERVES != 0
+    }
+
+    /// Turns a switch. One change at a time.
+    pub(super) fn put(&self, switch: u64, is_on: bool) {
+        let others = self.switches.load(Ordering::Relaxed) & !switch;
+        let this = if is_on { switch } else { 0 };
+        self.switches.store(others | this, Ordering::Relaxed);
     }
 
     pub(crate) fn clock(&self) -> ClockId {

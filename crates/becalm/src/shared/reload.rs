@@ -1,14 +1,15 @@
 //! How does the state go on under another policy, and what is left of it in the next one?
 
 use super::Shared;
+use super::readings::OBSERVES;
 use crate::decide::Rules;
 use crate::keyed::Idle;
-use crate::policy::{InvalidPolicy, Policy};
+use crate::policy::{InvalidPolicy, Mode, Policy};
 use crate::time::Instant;
 
 impl Shared {
     /// Puts another policy in force for calls that have not failed yet; the budget keeps its fill
-    /// fraction. A budget that was given as an object stays as it is.
+    /// fraction. A budget that was given as an object stays as it is. The [mode](Self::mode) is the policy's.
     ///
     /// # Errors
     ///
@@ -22,7 +23,10 @@ impl Shared {
             self.guards.reconfigure(&policy, now);
             Rules::of(policy, self.given.tick)
         };
-        self.rules.replace(take_over, |rules| self.publish(rules));
+        self.rules.replace(take_over, |rules| {
+            self.put(OBSERVES, rules.policy.mode == Mode::Observe);
+            self.publish(rules);
+        });
         self.guards.let_go();
         Ok(())
     }
@@ -30,15 +34,17 @@ impl Shared {
     /// Whether a new state of this policy would behave no differently, and nothing is running.
     pub(crate) fn is_as_new(&self, now: Instant) -> bool {
         let owes_nothing = self.given.budget.is_none() && self.budgets.is_idle(now);
-        owes_nothing
-            && self.waiting() == 0
-            && !self.retries_are_disabled()
-            && self.guards.are_as_new(now)
+        owes_nothing && self.waiting() == 0 && !self.is_switched() && self.guards.are_as_new(now)
     }
 
     /// Whether somebody has switched something here, and expects to find it so.
     pub(crate) fn is_set_by_hand(&self) -> bool {
-        self.retries_are_disabled() || self.guards.are_isolated()
+        self.is_switched() || self.guards.are_isolated()
+    }
+
+    fn is_switched(&self) -> bool {
+        let of_policy = self.rules_of(&self.hold_rules()).policy.mode;
+        self.retries_are_disabled() || self.mode() != of_policy
     }
 
     /// Takes over what another owes that is thrown away: its budget is no fuller from now on.

@@ -1,15 +1,18 @@
 //! How do many owners of one policy have a state each, and the policy in common?
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use crate::budget::{Budget, Budgets};
 use crate::decide::Rules;
 use crate::gauges::StopCounts;
 use crate::guard::Guards;
+use crate::policy::Mode;
 use crate::scope::Heard;
-use crate::sync::AtomicU64;
+use crate::sync::{AtomicU64, Once};
 
 use super::current_rules::CurrentRules;
+use super::readings::OBSERVES;
 use super::{Given, Shared, next_id};
 
 impl Shared {
@@ -27,6 +30,9 @@ impl Shared {
         if self.retries_are_disabled() {
             twin.disable_retries();
         }
+        if self.mode() != twin.mode() {
+            twin.set_mode(self.mode());
+        }
         twin
     }
 
@@ -37,16 +43,18 @@ impl Shared {
         } else {
             rules.policy.budget
         };
+        let is_observing = rules.policy.mode == Mode::Observe;
         let shared = Self {
             budgets: Budgets::new(budget),
             deadline: AtomicU64::new(0),
             attempt_timeout: AtomicU64::new(0),
             plain: AtomicU64::new(0),
-            disabled: AtomicU64::new(0),
+            switches: AtomicU64::new(if is_observing { OBSERVES } else { 0 }),
             waiting: AtomicU64::new(0),
             wants: AtomicU64::new(0),
             guards: Guards::new(&rules.policy),
             stops: StopCounts::default(),
+            observed: Once::new(Box::default),
             heard: Heard::nothing(),
             demand: None,
             rules: CurrentRules::new(rules),

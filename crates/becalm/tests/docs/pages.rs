@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use becalm::budget::Kind;
+use becalm::policy::Mode;
 use becalm::retry_on::{Methods, RetryOn};
 use becalm::support::Human;
 use becalm::{
@@ -53,7 +54,8 @@ fn every_key_is_explained() {
         .rate(AdaptiveRate::default())
         .hedge(Hedge::at_quantile(0.95))
         .bulkhead(Bulkhead::calls(1))
-        .breaker(Breaker::default());
+        .breaker(Breaker::default())
+        .mode(Mode::Observe);
     let table = toml::Table::try_from(&with_all_keys).unwrap();
     let mut keys: Vec<_> = table.keys().cloned().collect();
     keys.push("preset".to_owned());

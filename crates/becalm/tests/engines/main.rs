@@ -35,6 +35,7 @@ mod nested_budgets;
 mod nested_deadlines;
 mod nested_processes;
 mod nested_upward;
+mod observed;
 mod observers;
 mod observers_about;
 mod observers_settled;

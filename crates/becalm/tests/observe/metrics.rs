@@ -6,6 +6,7 @@ use std::io::{Error, ErrorKind};
 use std::time::Duration;
 
 use becalm::observe::MetricsObserver;
+use becalm::policy::Mode;
 use becalm::time::FakeSleeper;
 use becalm::{Budget, Hedge, Jitter, Policy, Retrier};
 use futures_util::FutureExt;
@@ -123,6 +124,41 @@ fn a_call_that_gives_up_after_retries_records_them() {
     );
     let stopped = &recorded["becalm_stopped_total{retrier=orders,reason=attempts_exhausted}"];
     assert_eq!(stopped, "1 count");
+}
+
+#[test]
+fn what_enforcing_would_have_done_is_counted_by_what_and_why() {
+    let recorded = recorded(|| {
+        let orders = orders();
+        orders.set_mode(Mode::Observe);
+        for _ in 0..4 {
+            call(&orders, 9, ErrorKind::TimedOut);
+        }
+        call(&orders, 9, ErrorKind::NotFound);
+    });
+    let expected = [
+        (
+            "becalm_attempts_total{retrier=orders,attempt=first}",
+            "5 count",
+        ),
+        (
+            "becalm_observed_total{retrier=orders,would=retry,reason=}",
+            "3 count",
+        ),
+        (
+            "becalm_observed_total{retrier=orders,would=stop,reason=budget_exhausted}",
+            "1 count",
+        ),
+        (
+            "becalm_stopped_total{retrier=orders,reason=attempts_exhausted}",
+            "4 count",
+        ),
+        (
+            "becalm_stopped_total{retrier=orders,reason=permanent}",
+            "1 count",
+        ),
+    ];
+    assert_eq!(recorded, owned(&expected));
 }
 
 #[test]

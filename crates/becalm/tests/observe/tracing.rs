@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becalm::observe::TracingObserver;
+use becalm::policy::Mode;
 use becalm::time::FakeSleeper;
 use becalm::{Hedge, Jitter, Policy, Retrier};
 use futures_util::FutureExt;
@@ -93,6 +94,22 @@ fn a_call_that_gives_up_ends_with_a_warning_and_its_reason() {
                     reason=\"attempts_exhausted\" attempts=2 elapsed_seconds=0.25 \
                     error=timed out";
     assert_eq!(lines.last().map(String::as_str), Some(expected));
+}
+
+#[test]
+fn what_enforcing_would_have_done_is_told_before_the_end() {
+    let lines = traced(|| {
+        let orders = orders();
+        orders.set_mode(Mode::Observe);
+        let _ = orders.retry_blocking(|_| Err::<(), _>(Error::from(ErrorKind::TimedOut)));
+    });
+    let expected = [
+        "TRACE message=attempt retrier=\"orders\" call=N attempt=1 waited_seconds=0.0",
+        "INFO message=observed retrier=\"orders\" call=N would=\"retry\" time_seconds=0.25",
+        "WARN message=stopped retrier=\"orders\" call=N reason=\"attempts_exhausted\" attempts=1 \
+         elapsed_seconds=0.0 error=timed out",
+    ];
+    assert_eq!(lines, expected.map(|line| format!("request becalm {line}")));
 }
 
 #[test]

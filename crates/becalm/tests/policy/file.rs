@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use becalm::breaker::{Breaker, Span};
 use becalm::bulkhead::{Bulkhead, Order};
+use becalm::policy::Mode;
 use becalm::{
     Budget, Hedge, Jitter, Policy, Throttle, hint::HintMode, preset::Preset, rate::AdaptiveRate,
     scope::Nested,
@@ -51,6 +52,7 @@ fn every_key_is_read() {
         hedge = "p99,min:5ms,max:1s,samples:600,window:1m,copies:2"
         bulkhead = "calls:50,waiting:10,max-wait:1s,order:lifo"
         breaker = "share:0.25,calls:100,min:30,slow:2s,open:1s,open-max:2m,jitter:1,probes:3,successes:4"
+        mode = "observe"
         "#,
     );
     let expected = Policy::linear(Duration::from_millis(250))
@@ -96,8 +98,20 @@ fn every_key_is_read() {
                 .jitter(1.0)
                 .probes(3)
                 .successes(4),
-        );
+        )
+        .mode(Mode::Observe);
     assert_eq!(policy, expected);
+}
+
+#[test]
+fn the_mode_is_written_where_it_is_not_the_default() {
+    let written = |policy: Policy| toml::to_string(&policy).expect("it can be written");
+    assert!(!written(Policy::default()).contains("mode"));
+    let observing = written(Policy::default().mode(Mode::Observe));
+    assert!(observing.contains("\nmode = \"observe\"\n"), "{observing}");
+    assert_eq!(read("mode = \"enforce\""), Policy::default());
+    let slip = toml::from_str::<Policy>("mode = \"observ\"").unwrap_err();
+    assert!(slip.message().contains("did you mean `observe`?"), "{slip}");
 }
 
 #[test]

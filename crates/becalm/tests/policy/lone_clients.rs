@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::any_policy::{any_duration, any_failure, any_hint, any_policy, any_tick, wild_policy};
+use becalm::policy::{InvalidPolicy, Mode};
 use becalm::rng::{Random, SplitMix64};
 use becalm::support::{Lone, Position};
 use becalm::{
@@ -72,6 +73,12 @@ proptest! {
     fn a_lone_client_refuses_the_policies_that_a_retrier_refuses(policy in wild_policy()) {
         let refused = Lone::new(policy.clone(), Duration::ZERO).map(|_| ());
         prop_assert_eq!(refused, policy.validate());
+    }
+
+    #[test]
+    fn a_lone_client_that_only_observes_is_refused(policy in any_policy()) {
+        let refused = Lone::new(policy.mode(Mode::Observe), Duration::ZERO).map(|_| ());
+        prop_assert_eq!(refused, Err(InvalidPolicy::Observes));
     }
 
     #[test]

@@ -55,6 +55,12 @@ pub(crate) trait Written: fmt::Display + PartialEq + Sized + 'static {
         writer::write(self, f)
     }
 
+    /// Whether a file leaves it out.
+    #[cfg_attr(not(feature = "serde"), expect(dead_code))]
+    fn is_left_out(&self) -> bool {
+        false
+    }
+
     /// Refuses what cannot be kept.
     fn check(&self) -> Result<(), InvalidPolicy> {
         Ok(())
@@ -89,6 +95,7 @@ texts! {
     crate::Hedge,
     crate::hint::HintMode,
     crate::Jitter,
+    crate::policy::Mode,
     crate::rate::AdaptiveRate,
     crate::scope::Nested,
     crate::Throttle,

@@ -1,4 +1,4 @@
-//! Which words name a growth, a jitter, a hint mode and a way with nested retries?
+//! Which words name a growth, a jitter, a hint mode, a way with nested retries and a mode?
 
 use core::time::Duration;
 
@@ -7,6 +7,7 @@ use crate::backoff::Backoff;
 use crate::grammar::of;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
+use crate::policy::Mode;
 use crate::scope::Nested;
 
 impl Written for Jitter {
@@ -29,6 +30,20 @@ impl Written for Jitter {
             ..Kind::word("additive", || Self::Additive(Duration::ZERO))
         },
     ];
+}
+
+impl Written for Mode {
+    const NOUN: &'static str = "mode";
+
+    const KINDS: &'static [Kind<Self>] = &[
+        Kind::word("enforce", || Self::Enforce),
+        Kind::word("observe", || Self::Observe),
+    ];
+
+    /// What every policy did before there were two.
+    fn is_left_out(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What is one of a few words.

@@ -368,6 +368,9 @@ impl<H: AsRef<Core>> Engine<H> {
             let host = &self.core.as_ref().host;
             host.tell_transition(self.identity.as_ref(), transition);
         }
+        while let Some(would) = self.call.take_would() {
+            self.observe(Event::Observed { would });
+        }
     }
 
     fn tell_recovered(&self, attempts: u32) {
