@@ -65,7 +65,6 @@ pub trait Idle {
 /// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 pub struct Keyed<K, V> {
-    make: Box<Make<K, V>>,
     bound: usize,
     stale_after: Duration,
     overflow: Arc<V>,
@@ -95,10 +94,10 @@ where
     pub fn new(bound: usize, make: impl Fn(Option<&K>) -> V + Send + Sync + 'static) -> Self {
         Self {
             overflow: Arc::new(make(None).for_all_others()),
-            make: Box::new(make),
             bound,
             stale_after: STALE_AFTER,
             entries: RwLock::new(Entries {
+                make: Box::new(make),
                 values: Vec::new(),
                 places: HashMap::new(),
                 hand: 0,
@@ -139,20 +138,41 @@ where
         }
         // Made before anything changes: should that panic, the map is as it was.
         if entries.values.len() < self.bound {
-            let value = Arc::new((self.make)(Some(&key)));
+            let value = Arc::new((entries.make)(Some(&key)));
             entries.push(Entry::new(key, Arc::clone(&value), now));
             return value;
         }
         let Some(place) = entries.find_place(now, self.stale_after) else {
             return Arc::clone(&self.overflow);
         };
-        let value = Arc::new((self.make)(Some(&key)));
+        let value = Arc::new((entries.make)(Some(&key)));
         value.inherit(&entries.values[place].value, now);
         let old = entries.replace(place, Entry::new(key, Arc::clone(&value), now));
         drop(entries);
         // Without the lock: what it ends with may ask for a key of its own.
         drop(old);
         value
+    }
+
+    /// Makes the values of new keys so from here on. What is there goes on: it is handed to `go_on`, with
+    /// the value that would be made in its place.
+    pub(crate) fn replace_maker(
+        &self,
+        make: impl Fn(Option<&K>) -> V + Send + Sync + 'static,
+        go_on: impl Fn(&V, V),
+    ) {
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        // Made before anything changes: should that panic, the map is as it was.
+        let others = make(None).for_all_others();
+        let keys = entries.values.iter().map(|entry| &entry.key);
+        let made: Vec<_> = keys.map(|key| make(Some(key))).collect();
+        go_on(&self.overflow, others);
+        for (entry, new) in entries.values.iter().zip(made) {
+            go_on(&entry.value, new);
+        }
+        let old = std::mem::replace(&mut entries.make, Box::new(make));
+        drop(entries);
+        drop(old);
     }
 }
 
@@ -206,6 +226,7 @@ impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Keyed<K, V> {
 }
 
 struct Entries<K, V> {
+    make: Box<Make<K, V>>,
     values: Vec<Entry<K, V>>,
     /// Where in `values` a key is.
     places: HashMap<K, usize>,

@@ -27,6 +27,34 @@ where
     {
         self.get_at(key, self.overflow().sleeper().now())
     }
+
+    /// Replaces the policies of all keys: `make` makes the retriers of new keys from here on, and a key that
+    /// is known takes over the policy of the retrier that would be made for it, as by
+    /// [`replace_policy`](Retrier::replace_policy). So do the [overflow](Self::overflow) and whatever callers hold.
+    ///
+    /// Budgets keep their fill fraction, so that neither a reload nor a new key mints a burst. Name, clock
+    /// and observer of a retrier stay what they are as long as it lives. New keys wait meanwhile.
+    ///
+    /// ```
+    /// use becalm::{Keyed, Policy, Retrier};
+    ///
+    /// fn hosts(policy: Policy) -> impl Fn(Option<&String>) -> Retrier {
+    ///     move |_| policy.clone().retrier().expect("it was validated")
+    /// }
+    /// let retriers = Keyed::new(1000, hosts(Policy::default()));
+    /// let host = retriers.get("10.0.0.7");
+    /// let reloaded = Policy::default().attempts(2);
+    /// reloaded.validate()?; // before it is put in force
+    /// retriers.replace(hosts(reloaded));
+    /// assert_eq!(host.policy().attempts, 2);
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
+    /// ```
+    pub fn replace(&self, make: impl Fn(Option<&K>) -> Retrier<C> + Send + Sync + 'static) {
+        self.replace_maker(make, |live, new| {
+            // It was valid when it was made.
+            let _ = live.replace_policy(new.policy());
+        });
+    }
 }
 
 /// A retrier for each host or shard: see [`Keyed`](crate::Keyed).

@@ -176,3 +176,88 @@ fn a_breaker_is_as_new_once_all_is_forgotten() {
         assert!(is_idle(), "{config}");
     }
 }
+
+/// What a reload of a file makes of every host.
+fn reload(hosts: &Keyed<u32, Retrier>, clock: &FakeSleeper, policy: &Policy) {
+    let (clock, policy) = (clock.clone(), policy.clone());
+    hosts.replace(move |_| {
+        let builder = policy.clone().builder().sleeper(clock.clone());
+        builder.build().expect("a valid policy")
+    });
+}
+
+#[test]
+fn replaced_policies_hold_for_live_keys_for_those_to_come_and_for_all_others() {
+    let clock = FakeSleeper::auto();
+    let hosts = hosts(2, &clock, once());
+    let held = hosts.get(&1);
+    for _ in 0..4 {
+        fail(&held);
+    }
+    assert_eq!(fail(&held), StopReason::BudgetExhausted);
+    assert_eq!(fail(hosts.overflow()), StopReason::AttemptsExhausted);
+
+    let breaker = Breaker::consecutive(3);
+    let twice_as_much = Budget::ratio(0.1).burst(6.0);
+    reload(
+        &hosts,
+        &clock,
+        &once().attempts(3).budget(twice_as_much).breaker(breaker),
+    );
+    assert_eq!(held.policy().attempts, 3);
+    assert!(held.policy().breaker.is_some());
+    assert!(held.budget_fill() < 0.1, "{}", held.budget_fill());
+    let overflow = hosts.overflow();
+    assert_eq!(overflow.policy().attempts, 3);
+    assert!(
+        overflow.policy().breaker.is_none(),
+        "it judges none by another"
+    );
+    // One of three retries was spent there, and so are two of six.
+    assert!((overflow.budget_fill() - 2.0 / 3.0).abs() < 0.01);
+    let new = hosts.get(&2);
+    assert_eq!((new.policy().attempts, new.budget_fill()), (3, 1.0));
+    assert!(std::sync::Arc::ptr_eq(&held, &hosts.get(&1)));
+}
+
+/// A reload each time a new key comes, for a thousand keys in three places.
+#[test]
+fn neither_reloads_nor_keys_that_come_and_go_between_them_mint_a_retry() {
+    let clock = FakeSleeper::auto();
+    let none_by_time = |burst| once().budget(Budget::ratio(0.1).burst(burst).floor_per_second(0.0));
+    let hosts = hosts(3, &clock, none_by_time(3.0));
+    let mut retries = 0;
+    let mut drain = |host: &Retrier| {
+        while fail(host) != StopReason::BudgetExhausted {
+            retries += 1;
+        }
+    };
+    for key in 0..1000 {
+        drain(&hosts.get(&key));
+        drain(hosts.overflow());
+        let burst = if key % 2 == 0 { 6.0 } else { 3.0 };
+        reload(&hosts, &clock, &none_by_time(burst));
+        clock.advance(Duration::from_secs(1801)); // each key is stale for the key after the next
+    }
+    // A full budget for each of the first three places, made under either burst, and for all others.
+    assert!(retries <= 3 + 6 + 3 + 3, "{retries}");
+    assert_eq!(hosts.len(), 3);
+}
+
+/// What `make` panics with leaves the map, its policies and its maker as they were.
+#[test]
+fn a_maker_that_panics_changes_nothing() {
+    let clock = FakeSleeper::auto();
+    let hosts = hosts(2, &clock, once());
+    let held = hosts.get(&1);
+    let replaced = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        hosts.replace(|key| {
+            assert!(key.is_none(), "no retrier for a key");
+            once().attempts(9).retrier().expect("a valid policy")
+        });
+    }));
+    assert!(replaced.is_err());
+    for host in [&held, &hosts.get(&2), hosts.overflow()] {
+        assert_eq!(host.policy().attempts, 2);
+    }
+}
