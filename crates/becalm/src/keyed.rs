@@ -165,9 +165,9 @@ where
         // Made before anything changes: should that panic, the map is as it was.
         let others = make(None).for_all_others();
         let keys = entries.values.iter().map(|entry| &entry.key);
-        let made: Vec<_> = keys.map(|key| make(Some(key))).collect();
+        let values: Vec<_> = keys.map(|key| make(Some(key))).collect();
         go_on(&self.overflow, others);
-        for (entry, new) in entries.values.iter().zip(made) {
+        for (entry, new) in entries.values.iter().zip(values) {
             go_on(&entry.value, new);
         }
         let old = std::mem::replace(&mut entries.make, Box::new(make));

@@ -21,10 +21,16 @@ pub(super) const ANY: &str = "any";
 
 impl Value for Arc<RetryOn> {
     fn read(given: Given) -> Result<Self, Unreadable> {
-        let Given::Table(entries) = given else {
-            let sentence =
-                "write a table, such as { statuses = [429, \"5xx\"], failures = [\"connect\"] }";
-            return Err(Unreadable::new(sentence.to_owned()));
+        let entries = match given {
+            Given::Table(entries) => entries,
+            Given::Written(_) => {
+                let sentence = "set one of its lists, such as `retry_on.statuses`, or write none";
+                return Err(Unreadable::new(sentence.to_owned()));
+            }
+            _ => {
+                let sentence = "write a table, such as { statuses = [429, \"5xx\"], failures = [\"connect\"] }";
+                return Err(Unreadable::new(sentence.to_owned()));
+            }
         };
         let mut lists = RetryOn::new();
         for (name, given) in entries {

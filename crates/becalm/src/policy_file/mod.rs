@@ -27,6 +27,7 @@
 mod lists;
 #[cfg(test)]
 mod schema;
+mod set;
 mod value;
 mod write;
 
@@ -80,6 +81,16 @@ macro_rules! keys {
                     $(stringify!($key) => set(&mut self.$key, key, given),)*
                     _ => Err(unknown(key)),
                 }
+            }
+
+            /// Sets one key of a policy; the error is a sentence.
+            fn set_in(policy: &mut Policy, key: &str, given: Given) -> Result<(), String> {
+                match key {
+                    "preset" => *policy = read::<&Preset>(key, given)?.policy(),
+                    $(stringify!($key) => policy.$key = read::<$value>(key, given)?.into(),)*
+                    _ => return Err(unknown(key)),
+                }
+                Ok(())
             }
 
             /// What a file may say of each key.
@@ -139,12 +150,15 @@ fn set<T: Value>(slot: &mut Option<T>, key: &str, given: Given) -> Result<(), St
     if slot.is_some() {
         return Err(format!("key `{key}` is given twice; keep one of them"));
     }
-    let value = T::read(given).map_err(|refusal| match refusal.parameter() {
+    *slot = Some(read(key, given)?);
+    Ok(())
+}
+
+fn read<T: Value>(key: &str, given: Given) -> Result<T, String> {
+    T::read(given).map_err(|refusal| match refusal.parameter() {
         Some(parameter) => format!("{key}.{parameter}: {refusal}"),
         None => format!("{key}: {refusal}"),
-    })?;
-    *slot = Some(value);
-    Ok(())
+    })
 }
 
 fn unknown(key: &str) -> String {

@@ -86,7 +86,7 @@ pub(super) trait Value: Sized {
 impl<T: Written> Value for T {
     fn read(given: Given) -> Result<Self, Unreadable> {
         let part = match (given, T::JOIN) {
-            (Given::Quoted(text), _) => T::of_text(&text)?,
+            (Given::Quoted(text) | Given::Written(text), _) => T::of_text(&text)?,
             (Given::Table(entries), _) if has_tables::<T>() => read_table(entries)?,
             (Given::List(items), Some(join)) => {
                 let parts = items.into_iter().map(T::read);
@@ -115,7 +115,7 @@ impl<T: Written> Value for T {
 impl<T: Value> Value for Option<T> {
     fn read(given: Given) -> Result<Self, Unreadable> {
         match given {
-            Given::Quoted(text) if text == NONE => Ok(None),
+            Given::Quoted(text) | Given::Written(text) if text == NONE => Ok(None),
             given => T::read(given).map(Some),
         }
     }
@@ -176,7 +176,9 @@ impl From<Attempts> for u32 {
 impl Value for Attempts {
     fn read(given: Given) -> Result<Self, Unreadable> {
         let attempts = match given {
-            Given::Quoted(text) if text == UNLIMITED => Ok(Policy::UNLIMITED),
+            Given::Quoted(text) | Given::Written(text) if text == UNLIMITED => {
+                Ok(Policy::UNLIMITED)
+            }
             given => given.whole(),
         };
         attempts
@@ -195,7 +197,7 @@ impl Value for Attempts {
 impl Value for &'static Preset {
     fn read(given: Given) -> Result<Self, Unreadable> {
         match given {
-            Given::Quoted(name) => Preset::by_name(&name),
+            Given::Quoted(name) | Given::Written(name) => Preset::by_name(&name),
             _ => Err(instead("write a name in quotes, such as \"grpc\"")),
         }
     }

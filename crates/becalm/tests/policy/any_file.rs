@@ -83,7 +83,7 @@ fn lists() -> impl Strategy<Value = RetryOn> {
     )
 }
 
-fn policy() -> impl Strategy<Value = Policy> {
+pub fn policy() -> impl Strategy<Value = Policy> {
     use proptest::option::of;
     let delays = (
         prop_oneof![

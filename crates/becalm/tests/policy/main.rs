@@ -14,6 +14,7 @@ mod precision;
 mod presets;
 mod randomness;
 mod retry_on;
+mod set;
 mod tables;
 mod text;
 mod validation;
