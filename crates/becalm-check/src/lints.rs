@@ -100,6 +100,8 @@ const KEYS: &[(&str, &[&str])] = &[
     ("repeats-what-may-be-done", &["retry_on"]),
     ("budget-never-grants", &["budget"]),
     ("budget-runs-out", &["budget"]),
+    ("wait-without-budget", &["when_spent", "budget"]),
+    ("wait-without-bound", &["when_spent", "deadline"]),
     (
         "attempt-timeout-fills-deadline",
         &["attempt_timeout", "deadline"],

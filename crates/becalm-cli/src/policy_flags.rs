@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use becalm::{
-    Backoff, Breaker, Budget, Bulkhead, Hedge, Jitter, Policy, Throttle, hint::HintMode,
-    policy::InvalidPolicy, preset::Preset, rate::AdaptiveRate,
+    Backoff, Breaker, Budget, Bulkhead, Hedge, Jitter, Policy, Throttle, budget::WhenSpent,
+    hint::HintMode, policy::InvalidPolicy, preset::Preset, rate::AdaptiveRate,
 };
 
 pub use preset_name::PresetName;
@@ -22,6 +22,7 @@ pub use told_default::told_default;
 pub use values::seed;
 use values::{
     OrNone, attempts, backoff, count_or_none, duration, duration_or_none, factor, hint, or_none,
+    when_spent,
 };
 
 /// The policy flags of every subcommand (`#[command(flatten)]`).
@@ -64,6 +65,13 @@ pub struct PolicyFlags {
     /// two, which then both must agree: "ratio:0.1 + per-minute:60". "none" sets no bound.
     #[arg(long, value_name = "BUDGET", help_heading = LIMITS)]
     budget: Option<Budget>,
+
+    /// What a call does that finds no token in the budget [default: stop]
+    ///
+    /// "stop": it gives up at once. "wait": it asks again, without an attempt, until there is a token or the deadline
+    /// leaves no time; it needs --deadline. For background work.
+    #[arg(long, value_name = "WHAT", value_parser = when_spent(), help_heading = LIMITS)]
+    when_spent: Option<WhenSpent>,
 
     /// How many calls may wait at once; or "none" [default: none]
     #[arg(long, value_name = "COUNT", value_parser = count_or_none, help_heading = LIMITS)]
@@ -212,6 +220,11 @@ impl PolicyFlags {
         self.budget.is_some()
     }
 
+    /// Whether `--when-spent wait` was given.
+    pub fn waits_for_tokens(&self) -> bool {
+        self.when_spent == Some(WhenSpent::Wait)
+    }
+
     /// The flag of a protection that was given and is none of the budgets: for a command whose one
     /// call has no use for what protects from many.
     #[cfg_attr(not(unix), expect(dead_code, reason = "for a run"))]
@@ -242,6 +255,7 @@ impl PolicyFlags {
         set_or_none(&mut policy.deadline, self.deadline);
         set_or_none(&mut policy.attempt_timeout, self.attempt_timeout);
         set(&mut policy.budget, self.budget);
+        set(&mut policy.when_spent, self.when_spent);
         set_or_none(&mut policy.max_waiting, self.max_waiting);
         set_or_none(&mut policy.breaker, self.breaker);
         set_or_none(&mut policy.hedge, self.hedge);

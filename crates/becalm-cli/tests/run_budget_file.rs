@@ -30,6 +30,42 @@ fn one_run_after_another_spends_one_burst() {
     assert_eq!(attempts(5, &path), 6);
 }
 
+/// Two tokens a second, of which a run that waits gets its second one; it is told and hooked as one wait.
+#[test]
+fn a_run_waits_for_a_token_of_the_file() {
+    let folder = Folder::new();
+    let (path, lines) = (folder.path("budget"), folder.path("report"));
+    let run = |flags| {
+        becalm()
+            .flags("--base 20ms --attempts 3 --budget ratio:0.1,burst:1,floor:2")
+            .flag("--on-retry", "echo hook")
+            .flag("--budget-file", &path)
+            .flag("--report", &lines)
+            .flags(flags)
+            .sh("echo try $BECALM_ATTEMPT; [ $BECALM_ATTEMPT -eq 3 ]")
+    };
+    let stops = run("--deadline 30s");
+    assert_eq!(stops.code(), 1, "{}", stops.err());
+    std::fs::remove_file(&path).unwrap();
+    std::fs::remove_file(&lines).unwrap();
+    let waits = run("--deadline 30s --when-spent wait");
+    assert_eq!(waits.code(), 0, "{}", waits.err());
+    assert!(waits.err().contains("waits for a token"), "{}", waits.err());
+    assert_eq!(waits.err().matches("hook").count(), 2, "{}", waits.err());
+    let report = report(&lines);
+    assert_eq!(report.len(), 4, "three attempts and a summary: {report:?}");
+    assert!(
+        report[3]["elapsed_ms"].as_f64().unwrap() > 300.0,
+        "{report:?}"
+    );
+    let late = run("--deadline 100ms --when-spent wait");
+    assert!(
+        late.err().contains("the retry budget is spent"),
+        "{}",
+        late.err()
+    );
+}
+
 #[test]
 fn a_preset_without_a_budget_shares_the_librarys() {
     let folder = Folder::new();

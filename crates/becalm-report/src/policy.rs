@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use becalm::budget::WhenSpent;
 use becalm::support::Human;
 use becalm::{Backoff, Policy};
 
@@ -38,6 +39,9 @@ pub fn limits(policy: &Policy) -> String {
         let _ = write!(line, ", deadline {}", Human(deadline));
     }
     let _ = write!(line, ", budget {}", policy.budget);
+    if policy.when_spent == WhenSpent::Wait {
+        line.push_str(", waiting for tokens");
+    }
     if let Some(calls) = policy.max_waiting {
         let _ = write!(line, ", at most {calls} waiting");
     }

@@ -89,7 +89,7 @@ fn points_are_the_grid_with_the_last_axis_fastest() {
 fn every_setting_sets_its_field_and_no_other() {
     let by_default = Policy::default;
     let second = Duration::from_secs(1);
-    for (name, value, expected) in [
+    for (name, value, expected) in vec![
         ("attempts", "7", by_default().attempts(7)),
         (
             "attempts",
@@ -121,6 +121,11 @@ fn every_setting_sets_its_field_and_no_other() {
             by_default().budget(Budget::default().burst(3.0)),
         ),
         ("budget", "none", by_default().budget(Budget::None)),
+        (
+            "when-spent",
+            "wait",
+            by_default().when_spent("wait".parse().unwrap()),
+        ),
         ("max-waiting", "9", by_default().max_waiting(9)),
         (
             "breaker",

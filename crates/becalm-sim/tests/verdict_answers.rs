@@ -2,6 +2,8 @@
 
 mod by_hand;
 
+use std::time::Duration;
+
 use becalm::Policy;
 use becalm_sim::catalogue::Candidate;
 use becalm_sim::record::Recording;
@@ -65,6 +67,25 @@ fn of_several_that_stay_down_the_worst_is_told() {
     let study = studied(calm_or, quick, |policy| hung(600.0, policy), &[4]);
     let part = "at most 2 % of the calls are answered at the end";
     assert!(study.answer.contains(part), "{}", study.answer);
+}
+
+#[test]
+fn calls_that_wait_for_tokens_above_nine_tenths_of_the_capacity_are_told() {
+    use becalm::budget::WhenSpent;
+    let of = |load, when| {
+        let patient = |policy: &Policy| {
+            let deadline = Duration::from_secs(10);
+            policy.clone().deadline(deadline).when_spent(when)
+        };
+        let build = |policy: &Policy| hung(load, &patient(policy));
+        studied(world(9.0), Thoroughness::QUICK, build, &[2]).answer
+    };
+    let warning = "Under 2 attempts calls wait for tokens (when_spent), and first tries alone take 95 % of the \
+                   capacity: above 90 % a service may come back later than without retries";
+    let answer = of(950.0, WhenSpent::Wait);
+    assert!(answer.contains(warning), "{answer}");
+    assert!(!of(890.0, WhenSpent::Wait).contains("when_spent"));
+    assert!(!of(950.0, WhenSpent::Stop).contains("when_spent"));
 }
 
 #[test]

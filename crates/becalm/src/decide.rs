@@ -158,9 +158,7 @@ fn wait<R: Random + ?Sized>(
             Ok(hinted(at, delay))
         }
         Some(Hint::Stop | Hint::Below(_)) | None => {
-            let drawn = rules.delay.draw(at.step, throttled, at.previous, random);
-            let (floor, cap) = (rules.delay.floor, rules.delay.cap);
-            let delay = round_to_tick(drawn, floor, cap, rules.tick, random);
+            let (drawn, delay) = computed(rules, at, throttled, random);
             if room.is_none_or(|room| delay > room) {
                 return Err(StopReason::DeadlineExceeded);
             }
@@ -171,6 +169,37 @@ fn wait<R: Random + ?Sized>(
             })
         }
     }
+}
+
+/// The backoff's own wait, as drawn and as rounded.
+fn computed<R: Random + ?Sized>(
+    rules: &Rules,
+    at: &Standing,
+    throttled: bool,
+    random: &mut R,
+) -> (u64, u64) {
+    let drawn = rules.delay.draw(at.step, throttled, at.previous, random);
+    let (floor, cap) = (rules.delay.floor, rules.delay.cap);
+    let delay = round_to_tick(drawn, floor, cap, rules.tick, random);
+    (drawn, delay)
+}
+
+/// The least time between two asks for a token, 1 ms: a policy whose delays are zero would ask without a pause. It
+/// binds after the draw, since asking together harms nobody.
+const BETWEEN_ASKS: u64 = 1_000_000;
+
+/// How long a call that found no token waits before it asks again: another draw from where it stands. A hint of the
+/// server was waited for before the first ask. It stops where the draw does not end before the deadline.
+pub(crate) fn asks_again<R: Random + ?Sized>(
+    rules: &Rules,
+    at: &Standing,
+    failure: &Failure,
+    random: &mut R,
+) -> Result<u64, StopReason> {
+    let (_, delay) = computed(rules, at, failure.class == Class::Throttled, random);
+    let delay = delay.max(BETWEEN_ASKS);
+    let room = longest_before_deadline(at).filter(|room| delay <= *room);
+    room.map_or(Err(StopReason::BudgetExhausted), |_| Ok(delay))
 }
 
 /// A wait that the server has set: it moves the backoff on, and is none of its draws.

@@ -37,7 +37,7 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
 
 const KEYS: &[&str] = list!(
     "preset backoff base throttled_base multiplier cap floor jitter attempts deadline \
-     attempt_timeout hint max_hint budget max_waiting nested retry_on throttle rate hedge \
+     attempt_timeout hint max_hint budget when_spent max_waiting nested retry_on throttle rate hedge \
      bulkhead breaker mode"
 );
 

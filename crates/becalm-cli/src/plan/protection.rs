@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use becalm::breaker::{Refuses, Span, Trip};
+use becalm::budget::WhenSpent;
 use becalm::bulkhead::Limit;
 use becalm::hedge::HedgeDelay;
 use becalm::support::Human;
@@ -17,6 +18,13 @@ pub fn sentences(policy: &Policy, protection: &Protection) -> Vec<String> {
     sentences.extend(policy.throttle.as_ref().map(throttle));
     sentences.extend(protection.rate.as_ref().map(rate));
     sentences.extend(protection.budget.iter().map(budget));
+    if let (WhenSpent::Wait, Some(deadline)) = (policy.when_spent, policy.deadline) {
+        sentences.push(format!(
+            "spent: a call that finds no token asks again after each of its draws, makes no attempt meanwhile, and \
+             stops before the deadline of {}",
+            Human(deadline)
+        ));
+    }
     if let (Some(of), Some(copies)) = (&policy.hedge, &protection.hedge) {
         sentences.push(hedge(of, copies, protection.budget.is_empty()));
     }

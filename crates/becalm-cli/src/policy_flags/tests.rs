@@ -162,6 +162,9 @@ fn every_flag_sets_its_field_and_no_other() {
     ] {
         assert_eq!(policy(&arguments), Ok(expected), "{arguments:?}");
     }
+    let patient = by_default().when_spent(WhenSpent::Wait).deadline(second);
+    let arguments = ["--when-spent", "wait", "--deadline", "1s"];
+    assert_eq!(policy(&arguments), Ok(patient));
 }
 
 /// Each section of the page has the same policy as flags and as a file.
@@ -186,13 +189,14 @@ fn the_flags_of_the_page_which_protection_when_are_its_files() {
         assert_eq!(policy(&flags), Ok(file), "{line}");
         compared += 1;
     }
-    assert_eq!(compared, 12, "sections with a file and flags");
+    assert_eq!(compared, 13, "sections with a file and flags");
 }
 
 #[test]
 fn what_cannot_be_kept_is_refused_with_its_flag() {
     for (arguments, flag) in [
         (&["--attempts", "0"][..], "--attempts"),
+        (&["--when-spent", "wait"], "--when-spent"),
         (&["--attempts", "many"], "--attempts"),
         (&["--attempts=-1"], "--attempts"),
         (&["--deadline", "0"], "--deadline"),

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use becalm::duration::{self, InvalidDuration};
-use becalm::{Backoff, Policy, hint::HintMode};
+use becalm::{Backoff, Policy, budget::WhenSpent, hint::HintMode};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// A value, or explicitly none: lifts what the file or the preset sets.
@@ -61,4 +61,8 @@ pub fn backoff() -> impl TypedValueParser<Value = Backoff> {
 
 pub fn hint() -> impl TypedValueParser<Value = HintMode> {
     PossibleValuesParser::new(["honor", "clamp", "ignore"]).try_map(|text| text.parse::<HintMode>())
+}
+
+pub fn when_spent() -> impl TypedValueParser<Value = WhenSpent> {
+    PossibleValuesParser::new(["stop", "wait"]).try_map(|text| text.parse::<WhenSpent>())
 }

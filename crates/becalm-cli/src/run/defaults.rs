@@ -26,8 +26,13 @@ pub fn policy(flags: &PolicyFlags, is_shared: bool) -> Result<Policy, String> {
             own => own,
         };
     }
+    if policy.budget == Budget::None && flags.waits_for_tokens() {
+        return Err(NO_TOKENS.into());
+    }
     Ok(policy)
 }
+
+const NO_TOKENS: &str = "--when-spent wait has no effect: a run has no budget of its own; leave it out, or add --budget-file";
 
 fn by_default() -> Result<Policy, Unreadable> {
     Preset::by_name(PRESET).map(Preset::policy)
@@ -55,7 +60,7 @@ pub fn told(flag: Arg) -> Arg {
 
 #[cfg(test)]
 mod tests {
-    use clap::{Args as _, Command};
+    use clap::{Args as _, Command, FromArgMatches as _};
 
     use super::*;
     use crate::run::Args;
@@ -82,6 +87,25 @@ mod tests {
         (ours.attempts, ours.base, ours.cap) = (library.attempts, library.base, library.cap);
         (ours.jitter, ours.budget) = (library.jitter, library.budget);
         assert_eq!(ours, library, "the help of every other flag tells this");
+    }
+
+    #[test]
+    fn a_run_waits_for_tokens_of_a_budget_alone_and_within_a_deadline() {
+        let waits = |more: &[&str], is_shared| {
+            let command = Args::augment_args(Command::new("run").no_binary_name(true));
+            let given = ["--when-spent", "wait"]
+                .iter()
+                .chain(more)
+                .chain(&["--", "true"]);
+            let matches = command.try_get_matches_from(given).unwrap();
+            let args = Args::from_arg_matches(&matches).unwrap();
+            policy(&args.policy, is_shared)
+        };
+        assert_eq!(waits(&["--deadline", "9s"], false), Err(NO_TOKENS.into()));
+        assert!(waits(&["--deadline", "9s"], true).is_ok());
+        assert!(waits(&["--deadline", "9s", "--budget", "per-minute:9"], false).is_ok());
+        let without = waits(&[], true).unwrap_err();
+        assert!(without.contains("set a deadline"), "{without}");
     }
 
     #[test]

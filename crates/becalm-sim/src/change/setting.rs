@@ -54,6 +54,7 @@ settings! {
         Ok(())
     };
     "budget" Word |policy, text| put(&mut policy.budget, word(text));
+    "when-spent" Word |policy, text| put(&mut policy.when_spent, word(text));
     "max-waiting" Whole |policy, text| put(&mut policy.max_waiting, or_none(text, whole));
     "breaker" Word |policy, text| put(&mut policy.breaker, or_none(text, word));
     "hedge" Word |policy, text| put(&mut policy.hedge, or_none(text, word));

@@ -7,6 +7,7 @@ use super::evidence::{few_calls, lost_meanwhile};
 use super::examined::Examined;
 use super::numbers::{hundredths, list, median, of_runs, percent, percent_or_none, plain, tenths};
 use super::outcome::{Outcome, recovery_times};
+use super::patient::too_patient;
 use super::services::PhaseOf;
 use super::stress::Worse;
 
@@ -30,7 +31,10 @@ pub(super) fn answer(examined: &[Examined]) -> String {
     let unbounded = (!unbounded.is_empty()).then(|| costs(&unbounded));
     let judged = examined.iter().filter(|it| it.ruling.is_bounded);
     let few = judged.filter_map(|it| few_calls(&it.ruling.outcomes));
-    let all = sentences.chain(unbounded).chain(few.take(1));
+    let all = sentences
+        .chain(unbounded)
+        .chain(few.take(1))
+        .chain(too_patient(examined));
     all.collect::<Vec<_>>().join(" ")
 }
 

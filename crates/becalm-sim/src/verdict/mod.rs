@@ -24,6 +24,7 @@ mod load;
 mod map;
 mod numbers;
 mod outcome;
+mod patient;
 mod recovery;
 mod rule;
 mod ruling;

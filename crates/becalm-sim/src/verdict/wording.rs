@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use becalm::budget::WhenSpent;
 use becalm::support::Human;
 use becalm::{Backoff, Jitter, Policy};
 
@@ -38,6 +39,9 @@ pub fn describe(policy: &Policy) -> String {
         );
     }
     let _ = write!(line, ", budget {}", policy.budget);
+    if policy.when_spent == WhenSpent::Wait {
+        line.push_str(", waiting for tokens");
+    }
     line.push_str(&protections(policy));
     line
 }

@@ -20,6 +20,7 @@ mod ratio;
 mod set;
 mod slices;
 mod tokens;
+mod when_spent;
 mod window;
 mod withdrawal;
 
@@ -28,6 +29,7 @@ pub use invalid::InvalidBudget;
 pub use kind::{Budget, Kind};
 pub use ratio::RatioBudget;
 pub use set::{Budgets, Gauge};
+pub use when_spent::WhenSpent;
 pub use withdrawal::Withdrawal;
 
 use core::fmt;

@@ -6,6 +6,7 @@ use core::time::Duration;
 #[cfg(feature = "std")]
 use super::first_try::FirstTry;
 use super::flight::{Flight, Paid};
+use super::patience::{Patience, may_wait};
 use super::{Call, attempts_allowed, payer};
 #[cfg(feature = "std")]
 use crate::attempt::{Attempt, remaining};
@@ -90,8 +91,8 @@ impl<H: AsRef<Shared>> Call<H> {
             })
     }
 
-    /// What follows a failure after which no copy runs: a delay whose place and token it holds from here
-    /// on, or why not.
+    /// What follows a failure after which no copy runs: a delay whose place it holds from here on, and its token
+    /// unless it waits for one; or why not.
     pub(super) fn decide<R: Random + ?Sized>(
         &mut self,
         now: Instant,
@@ -134,8 +135,14 @@ impl<H: AsRef<Shared>> Call<H> {
         self.flights.paid = Paid::withdraw(shared, payer, now, failure);
         self.flights.is_spent = false;
         if self.flights.paid.is_none() {
-            self.give_back();
-            return Err(StopReason::BudgetExhausted);
+            // Whether a token would come is not known of a call that is observed.
+            if self.first.observes || !may_wait(rules, deadline) {
+                self.give_back();
+                return Err(StopReason::BudgetExhausted);
+            }
+            let before = self.patience.take();
+            let patience = Patience::begin(before, standing, wait, failure, starts);
+            self.patience = Some(patience);
         }
         (self.step, self.previous) = (wait.step, wait.previous);
         Ok(Duration::from_nanos(wait.delay))
@@ -264,7 +271,7 @@ impl<H: AsRef<Shared>> Call<H> {
             self.first.will_not_repeat();
         }
         (self.attempt, self.step, self.previous) = (1, 0, None);
-        (self.rules, self.told_below) = (None, None);
+        (self.rules, self.told_below, self.patience) = (None, None, None);
         self.attempt(remaining(self.first.deadline, now).unwrap_or(0))
     }
 

@@ -1,7 +1,7 @@
 //! Where does one call stand, and what does it hold?
 //!
 //! The sans-IO state of one call: every driver, from the async engine to the simulator, drives
-//! this one. It reads no clock, sleeps nowhere and allocates nothing (but for hedges); what it
+//! this one. It reads no clock, sleeps nowhere and allocates nothing (but for hedges, and to wait for a token); what it
 //! holds, tokens, passes and a place in the waiting room, it returns when it is dropped.
 
 mod first_try;
@@ -10,6 +10,7 @@ mod hedging;
 mod landing;
 mod observing;
 mod options;
+mod patience;
 mod start;
 
 pub use crate::attempt::Attempt;
@@ -34,6 +35,7 @@ use crate::stop::StopReason;
 use crate::time::{ClockId, Instant};
 use flight::{Flight, Flights};
 use observing::{Course, Untold};
+use patience::Patience;
 
 /// The state of one call.
 ///
@@ -93,6 +95,8 @@ pub struct Call<H: AsRef<Shared>> {
     transition: Option<Transition>,
     /// What there is to tell of a call that is observed.
     untold: Option<Box<Untold>>,
+    /// Made when it finds no token and waits for one.
+    patience: Option<Box<Patience>>,
 }
 
 impl<H: AsRef<Shared>> Call<H> {
@@ -133,6 +137,7 @@ impl<H: AsRef<Shared>> Call<H> {
             admission,
             transition: None,
             untold: None,
+            patience: None,
         }
     }
 

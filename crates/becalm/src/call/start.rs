@@ -32,7 +32,7 @@ impl<H: AsRef<Shared>> Call<H> {
     /// [`StopReason::DeadlineExceeded`] if the deadline has passed,
     /// [`StopReason::AttemptsExhausted`] if retries were switched off in the wait,
     /// [`StopReason::TooManyWaiting`] if it would wait for the adaptive rate and the waiting room is
-    /// full, and the word of the guard that refused it; then nothing was spent. An attempt that nobody decided is refused
+    /// full, [`StopReason::BudgetExhausted`] if the call waits for a token and there is none, and the word of the guard that refused it; then nothing was spent. An attempt that nobody decided is refused
     /// as [`StopReason::Cancelled`]: after a stop, after a success, or while another is running.
     pub fn start<R: Random + ?Sized>(
         &mut self,
@@ -47,7 +47,7 @@ impl<H: AsRef<Shared>> Call<H> {
         Ok(attempt)
     }
 
-    /// Starts the attempt, and waits where the policy says so: for a place in the bulkhead, for the
+    /// Starts the attempt, and waits where the policy says so: for a token, for a place in the bulkhead, for the
     /// adaptive rate.
     ///
     /// # Errors
@@ -123,6 +123,10 @@ impl<H: AsRef<Shared>> Call<H> {
             return Err(StopReason::AttemptsExhausted);
         }
         let remaining = remaining(self.first.deadline, now)?;
+        if let Some(asks_at) = self.ask_for_token(now, waker.is_some(), random)? {
+            return Ok((remaining, Gate::Wait(asks_at)));
+        }
+        let shared = self.handle.as_ref();
         let asking = Asking {
             priority: self.options.priority,
             is_first_try: is_first,

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 
 use super::Case;
-use crate::budget::{Budget, Kind, Window};
+use crate::budget::{Budget, Kind, WhenSpent, Window};
 use crate::policy::Policy;
 use crate::sync::millionths;
 
@@ -157,5 +157,23 @@ pub(super) fn budget_runs_out(case: &Case<'_>) -> Option<String> {
              are none; set clean:1",
             tokens.capacity / tokens.cost.max(1)
         )
+    })
+}
+
+pub(super) fn wait_without_budget(case: &Case<'_>) -> Option<String> {
+    let waits = case.when_spent == WhenSpent::Wait;
+    (waits && case.budget == Budget::None).then(|| {
+        "without a budget no call waits for a token, and when_spent says nothing; set budget ratio:0.1 or leave \
+         when_spent out"
+            .into()
+    })
+}
+
+pub(super) fn wait_without_bound(case: &Case<'_>) -> Option<String> {
+    let waits = case.when_spent == WhenSpent::Wait && case.budget != Budget::None;
+    (waits && case.max_waiting.is_none()).then(|| {
+        "calls that wait for a token are as many as fail within the deadline, and nothing bounds them; set max_waiting \
+         to as many as may lie in memory"
+            .into()
     })
 }

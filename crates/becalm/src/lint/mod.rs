@@ -89,6 +89,8 @@ rules! {
         "concurrency-alone": budgets::concurrency_alone,
         "budget-never-grants": budgets::budget_never_grants,
         "budget-runs-out": budgets::budget_runs_out,
+        "wait-without-budget": budgets::wait_without_budget,
+        "wait-without-bound": budgets::wait_without_bound,
         "repeats-non-idempotent": repeated::repeats_non_idempotent,
         "repeats-what-may-be-done": repeated::repeats_what_may_be_done,
         "nested-retries": retries::nested_retries,

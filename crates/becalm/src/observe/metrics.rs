@@ -7,6 +7,7 @@ use crate::stop::StopReason;
 
 const ATTEMPTS: &str = "becalm_attempts_total";
 const RETRIES: &str = "becalm_retries_total";
+const TOKEN_WAITS: &str = "becalm_token_waits_total";
 const DELAY: &str = "becalm_retry_delay_seconds";
 const CALL_RETRIES: &str = "becalm_call_retries";
 const RECOVERED: &str = "becalm_recovered_total";
@@ -21,6 +22,7 @@ const OBSERVED: &str = "becalm_observed_total";
 /// |---|---|---|---|
 /// | `becalm_attempts_total` | counter | `retrier`, `attempt`: `first`, `retry` or `hedge` | attempts begun; all over `first` is the amplification |
 /// | `becalm_retries_total` | counter | `retrier`, `class`, `effect` | retries decided on, by the failure that led to them |
+/// | `becalm_token_waits_total` | counter | `retrier` | retries that wait for a token of the budget |
 /// | `becalm_retry_delay_seconds` | histogram | `retrier` | waits before retries, as really waited |
 /// | `becalm_call_retries` | histogram | `retrier` | retries and hedges of a call that made any (buckets 1, 2, 3, 4, 5, 10 suit it) |
 /// | `becalm_recovered_total` | counter | `retrier` | calls that succeeded after retries, or beside hedges |
@@ -62,6 +64,7 @@ impl MetricsObserver {
         for (counter, what) in [
             (ATTEMPTS, "Attempts begun."),
             (RETRIES, "Retries decided on."),
+            (TOKEN_WAITS, "Retries that wait for a token."),
             (RECOVERED, "Calls that succeeded after retries."),
             (STOPPED, "Calls that ended without success."),
             (BEATEN, "Attempts that another copy beat."),
@@ -103,6 +106,7 @@ impl Observer for MetricsObserver {
             Event::Retry { class, effect, .. } => {
                 count!(RETRIES, "class" => class.as_str(), "effect" => effect.as_str());
             }
+            Event::WaitsForToken { .. } => count!(TOKEN_WAITS),
             Event::Recovered { attempts, .. } => {
                 count!(RECOVERED);
                 record_retries(attempts);

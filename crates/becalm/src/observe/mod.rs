@@ -50,6 +50,14 @@ pub enum Event<'a> {
         /// The error, if there was one: a time-out leaves none.
         error: Option<Shown<'a>>,
     },
+    /// The budget had no token for the retry that was told last, and the call waits for one
+    /// ([`WhenSpent::Wait`](crate::budget::WhenSpent::Wait)): told once for each retry.
+    WaitsForToken {
+        /// The number of the attempt to come, from 2.
+        next: u32,
+        /// In how long it asks for the first time: the delay of the retry.
+        delay: Duration,
+    },
     /// A call succeeded after retries, or with a hedge beside its attempt, whichever won.
     Recovered {
         /// All attempts, the good one included.

@@ -13,6 +13,7 @@ const TARGET: &str = "becalm";
 /// |---|---|---|
 /// | `attempt` | trace | `attempt` (from 1), `waited_seconds` |
 /// | `retry` | info | `attempt` (the coming one), `delay_seconds`, `class`, `effect`, `error` |
+/// | `waits for a token` | info | `attempt` (the coming one), `delay_seconds` |
 /// | `recovered` | info | `attempts`, `elapsed_seconds` |
 /// | `stopped` | warn; info if cancelled | `reason`, `attempts`, `elapsed_seconds`, `error` |
 /// | `hedge` | debug | `attempt` (the copy's), `after_seconds` |
@@ -66,6 +67,9 @@ impl Observer for TracingObserver {
             } => emit! {
                 info, about, attempt = next, delay_seconds = delay.as_secs_f64(), class = class.as_str(),
                 effect = effect.as_str(), error = error.map(tracing::field::display), "retry"
+            },
+            Event::WaitsForToken { next, delay } => emit! {
+                info, about, attempt = next, delay_seconds = delay.as_secs_f64(), "waits for a token"
             },
             Event::Recovered { attempts, elapsed } => emit! {
                 info, about, attempts = attempts, elapsed_seconds = elapsed.as_secs_f64(), "recovered"

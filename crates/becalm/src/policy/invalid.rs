@@ -72,6 +72,10 @@ refusals! {
         Deadline in "deadline": "deadline is 0; no attempt could start, so leave it out or raise it";
         /// `attempt_timeout` is 0.
         AttemptTimeout in "attempt_timeout": "attempt_timeout is 0; no attempt could end in time";
+        /// `when_spent` is [`WhenSpent::Wait`](crate::budget::WhenSpent::Wait) and there is no `deadline`.
+        WaitWithoutDeadline in "when_spent":
+            "when_spent is wait, which ends at the deadline, but there is none; set a deadline or \
+             when_spent stop";
         /// `max_waiting` is 0.
         MaxWaiting in "max_waiting": "max_waiting is 0; use attempts 1 for no retries";
         /// The share of proportional jitter is out of range.

@@ -17,7 +17,7 @@ use core::time::Duration;
 
 use crate::backoff::Backoff;
 use crate::breaker::Breaker;
-use crate::budget::Budget;
+use crate::budget::{Budget, WhenSpent};
 use crate::bulkhead::Bulkhead;
 use crate::hedge::Hedge;
 use crate::hint::HintMode;
@@ -78,8 +78,11 @@ pub struct Policy {
     /// What bounds the retries of all calls together. Default a tenth of
     /// the calls that succeed, burst 10, 10 an hour.
     pub budget: Budget,
+    /// What a call does that finds no token in the budget. Default [`WhenSpent::Stop`].
+    pub when_spent: WhenSpent,
     /// How many calls may wait at once; one more stops with
-    /// [`TooManyWaiting`](crate::StopReason::TooManyWaiting). Default none: the budget bounds them.
+    /// [`TooManyWaiting`](crate::StopReason::TooManyWaiting). Default none: the budget bounds them, unless
+    /// `when_spent` lets them wait for it.
     pub max_waiting: Option<u32>,
     /// What a retry inside another retry does. Default [`Nested::Nearest`].
     pub nested: Nested,
@@ -125,6 +128,7 @@ impl Policy {
         hint: HintMode::Honor,
         max_hint: Duration::from_secs(60),
         budget: Budget::ratio(0.1),
+        when_spent: WhenSpent::Stop,
         max_waiting: None,
         nested: Nested::Nearest,
         retry_on: None,
@@ -215,6 +219,8 @@ setters! {
     max_hint: Duration;
     /// Sets what bounds the retries of all calls together.
     budget: Budget;
+    /// Sets what a call does that finds no token in the budget.
+    when_spent: WhenSpent;
     /// Sets how many calls may wait at once.
     max_waiting: Option<u32>;
     /// Sets what a retry inside another retry does.
@@ -272,6 +278,10 @@ impl Policy {
             (has_room, Refused::DecorrelatedWithoutRoom),
             (deadline != Some(Duration::ZERO), Refused::Deadline),
             (timeout != Some(Duration::ZERO), Refused::AttemptTimeout),
+            (
+                self.when_spent == WhenSpent::Stop || deadline.is_some(),
+                Refused::WaitWithoutDeadline,
+            ),
             (self.max_waiting != Some(0), Refused::MaxWaiting),
             (share > 0.0 && share <= 1.0, Refused::JitterShare),
             (!width.is_zero() && width <= cap, Refused::JitterWidth),

@@ -18,6 +18,7 @@ use core::time::Duration;
 
 use super::{Mode, Policy};
 use crate::backoff::Backoff;
+use crate::budget::WhenSpent;
 use crate::human::Human;
 use crate::jitter::Jitter;
 
@@ -82,6 +83,9 @@ impl Policy {
             jitter => write!(f, ", {jitter} jitter")?,
         }
         write!(f, ", budget {}", self.budget)?;
+        if self.when_spent == WhenSpent::Wait {
+            f.write_str(", waiting for tokens")?;
+        }
         if let Some(places) = self.max_waiting {
             write!(f, ", {places} waiting at once")?;
         }

@@ -41,7 +41,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
 use crate::backoff::Backoff;
 use crate::breaker::Breaker;
-use crate::budget::Budget;
+use crate::budget::{Budget, WhenSpent};
 use crate::bulkhead::Bulkhead;
 use crate::grammar::Given;
 use crate::hedge::Hedge;
@@ -135,6 +135,7 @@ keys! {
     hint: HintMode,
     max_hint: Duration,
     budget: Budget,
+    when_spent: WhenSpent,
     max_waiting: Option<u32>,
     nested: Nested,
     retry_on: Option<Arc<RetryOn>>,

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, WhenSpent};
 use crate::lone::Lone;
 use crate::policy::{InvalidPolicy, Policy};
 use crate::setters::setters;
@@ -72,8 +72,9 @@ impl Reconnect {
         } else {
             policy.max_hint
         };
+        let policy = policy.budget(Budget::None).when_spent(WhenSpent::Stop);
         Self {
-            policy: policy.budget(Budget::None).max_hint(max_hint),
+            policy: policy.max_hint(max_hint),
             healthy: Healthy::After(Duration::from_secs(5)),
             start_spread: Duration::ZERO,
         }

@@ -84,6 +84,7 @@ pub(super) struct Story {
     is_from_start: bool,
     elapsed: Duration,
     next_probe: Option<Duration>,
+    pub for_tokens: Duration,
 }
 
 impl Story {
@@ -100,6 +101,7 @@ impl Story {
             is_from_start: started.is_some(),
             elapsed: Duration::ZERO,
             next_probe: None,
+            for_tokens: Duration::ZERO,
         })
     }
 
@@ -204,6 +206,12 @@ impl Stopped {
         self.story.elapsed
     }
 
+    /// How long of it the call has waited for tokens of the budget, beyond the delays of its retries:
+    /// [`WhenSpent::Wait`](crate::budget::WhenSpent::Wait).
+    pub fn waited_for_tokens(&self) -> Duration {
+        self.story.for_tokens
+    }
+
     /// How long the breaker that stopped this call stays open
     /// ([`StopReason::BreakerOpen`]), counted from the end of the call; then it lets a probe
     /// through. `None` after any other reason, and while the breaker is isolated.
@@ -238,6 +246,11 @@ impl<E> GaveUp<E> {
     /// [`Stopped::elapsed_since_first_failure`].
     pub fn elapsed_since_first_failure(&self) -> Duration {
         self.stopped.elapsed_since_first_failure()
+    }
+
+    /// How long of it the call has waited for tokens: see [`Stopped::waited_for_tokens`].
+    pub fn waited_for_tokens(&self) -> Duration {
+        self.stopped.waited_for_tokens()
     }
 
     /// How long the breaker that stopped this call stays open: see [`Stopped::next_probe`].
@@ -373,14 +386,19 @@ impl fmt::Display for Stopped {
         }
         let elapsed = self.story.elapsed;
         if !elapsed.is_zero() {
-            let below = Duration::from_nanos(u64::from(elapsed.subsec_nanos() % 1_000_000));
-            let rounded = elapsed.saturating_sub(below);
-            let shown = Human(if rounded.is_zero() { elapsed } else { rounded });
+            let shown = in_millis(elapsed);
             if self.story.is_from_start {
                 write!(f, " in {shown}")?;
             } else {
                 write!(f, ", {shown} after the first failure,")?;
             }
+        }
+        if !self.story.for_tokens.is_zero() {
+            write!(
+                f,
+                " ({} of it in wait for a token)",
+                in_millis(self.story.for_tokens)
+            )?;
         }
         write!(f, " because {}", self.reason())?;
         if let Some(probe_in) = self.next_probe() {
@@ -394,6 +412,13 @@ impl fmt::Display for Stopped {
             Last::Error(()) | Last::Cancelled | Last::NotStarted => "",
         })
     }
+}
+
+/// Without what is below a millisecond, unless there is nothing else.
+fn in_millis(time: Duration) -> Human {
+    let below = Duration::from_nanos(u64::from(time.subsec_nanos() % 1_000_000));
+    let rounded = time.saturating_sub(below);
+    Human(if rounded.is_zero() { time } else { rounded })
 }
 
 impl<E: fmt::Display> fmt::Display for GaveUp<E> {

@@ -12,3 +12,4 @@ mod scope_header;
 mod seam;
 mod shared_dial;
 mod stop_order;
+mod waiting_for_tokens;

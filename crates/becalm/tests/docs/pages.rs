@@ -6,7 +6,7 @@ use std::mem::discriminant;
 use std::path::Path;
 use std::time::Duration;
 
-use becalm::budget::Kind;
+use becalm::budget::{Kind, WhenSpent};
 use becalm::policy::Mode;
 use becalm::retry_on::{Methods, RetryOn};
 use becalm::support::Human;
@@ -48,6 +48,7 @@ fn every_key_is_explained() {
         .throttled_base(second)
         .deadline(second)
         .attempt_timeout(second)
+        .when_spent(WhenSpent::Wait)
         .max_waiting(1)
         .retry_on(RetryOn::new().methods(Methods::Any))
         .throttle(Throttle::default())

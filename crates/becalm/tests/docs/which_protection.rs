@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use becalm::breaker::Span;
+use becalm::budget::WhenSpent;
 use becalm::{
     Breaker, Budget, Bulkhead, Hedge, Jitter, Policy, Throttle, rate::AdaptiveRate, scope::Nested,
 };
@@ -22,7 +23,7 @@ macro_rules! sections {
     };
 }
 
-fn sections() -> [Section; 12] {
+fn sections() -> [Section; 13] {
     sections! {
         "Few clients": Policy::default();
         "Many clients": Policy::default().attempts(3).budget(Budget::ratio(0.1).burst(1.0));
@@ -40,6 +41,10 @@ fn sections() -> [Section; 12] {
             .max_hint(Duration::from_secs(600))
             .budget(Budget::per_minute(60))
             .max_waiting(100);
+        "A wait for a token": Policy::default()
+            .deadline(Duration::from_secs(10))
+            .when_spent(WhenSpent::Wait)
+            .max_waiting(10_000);
         "Somebody waits": Policy::exponential(Duration::from_millis(25))
             .attempts(3)
             .deadline(Duration::from_secs(1))

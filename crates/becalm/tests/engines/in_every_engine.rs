@@ -19,11 +19,11 @@ use becalm::{
 
 use crate::probe::{ByHand, Fault, MS, SECOND, by_first_attempt, fixed, on, ready, watched};
 
-type Operation<'a> = &'a dyn Fn(Attempt) -> Result<u32, Fault>;
-type Ended = Result<u32, GaveUp<Fault>>;
-type Driver = fn(&Retrier, Operation<'_>) -> Ended;
+pub type Operation<'a> = &'a dyn Fn(Attempt) -> Result<u32, Fault>;
+pub type Ended = Result<u32, GaveUp<Fault>>;
+pub type Driver = fn(&Retrier, Operation<'_>) -> Ended;
 
-const DRIVERS: [(&str, Driver); 7] = [
+pub const DRIVERS: [(&str, Driver); 7] = [
     ("async", |retrier, operation| {
         ready(retrier.retry(|attempt| async move { operation(attempt) }))
     }),

@@ -49,5 +49,6 @@ mod sleepers;
 mod strangers;
 #[cfg(feature = "tokio")]
 mod tokio_clock;
+mod waiting_for_tokens;
 mod waiting_room;
 mod zero_delay;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::any_policy::parts::valid_parts;
-use becalm::budget::Tokens;
+use becalm::budget::{Tokens, WhenSpent};
 use becalm::classify::FailureKind;
 use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 use becalm::{Backoff, Budget, Jitter, Policy, hint::HintMode, scope::Nested};
@@ -138,6 +138,10 @@ pub fn policy() -> impl Strategy<Value = Policy> {
             policy.deadline = bounds.1;
             policy.attempt_timeout = bounds.2;
             policy.max_waiting = bounds.6;
+            // One of the two: it needs a deadline.
+            if policy.deadline.is_some() && policy.attempts % 2 == 0 {
+                policy.when_spent = WhenSpent::Wait;
+            }
             parts.set(&mut policy);
             policy.retry_on = lists.map(Arc::new);
             policy.validate().is_ok().then_some(policy)

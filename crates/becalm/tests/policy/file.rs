@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use becalm::breaker::{Breaker, Span};
+use becalm::budget::WhenSpent;
 use becalm::bulkhead::{Bulkhead, Order};
 use becalm::policy::Mode;
 use becalm::{
@@ -45,6 +46,7 @@ fn every_key_is_read() {
         hint = "clamp"
         max_hint = "10m"
         budget = "ratio:0.2,burst:20,floor:1"
+        when_spent = "wait"
         max_waiting = 50
         nested = "share-budget"
         throttle = "accepts:1.5,within:30s,max:0.8"
@@ -67,6 +69,7 @@ fn every_key_is_read() {
         .hint(HintMode::Clamp)
         .max_hint(Duration::from_secs(600))
         .budget(Budget::ratio(0.2).burst(20.0).floor_per_second(1.0))
+        .when_spent(WhenSpent::Wait)
         .max_waiting(50)
         .nested(Nested::ShareBudget)
         .throttle(
@@ -356,6 +359,8 @@ fn a_policy_that_does_not_validate_is_refused() {
         ("jitter = \"proportional:1.5\"", "jitter"),
         ("jitter = \"additive:21s\"", "jitter"),
         ("deadline = \"0s\"", "deadline"),
+        ("when_spent = \"wait\"", "when_spent"),
+        ("when_spent = \"sleep\"", "when_spent"),
         ("max_waiting = 0", "max_waiting"),
         ("preset = \"grpc\"\nbase = \"2s\"", "base"),
     ] {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::budget::Ratio;
+use becalm::budget::{Ratio, WhenSpent};
 use becalm::classify::FailureKind;
 use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 use becalm::{
@@ -93,6 +93,11 @@ fn a_budget_that_bounds_enough_has_no_lint() {
     }
 }
 
+fn patient() -> Policy {
+    let policy = Policy::default().deadline(secs(30));
+    policy.when_spent(WhenSpent::Wait)
+}
+
 /// One policy for each code, which has this lint and no other.
 fn specimens() -> Vec<(&'static str, Policy)> {
     let policy = Policy::default;
@@ -149,6 +154,7 @@ fn specimens() -> Vec<(&'static str, Policy)> {
         ),
         ("budget-never-grants", with_budget("ratio:0.1 + grpc:1")),
         ("budget-runs-out", with_budget("tokens:500,clean:0")),
+        ("wait-without-bound", patient()),
         (
             "repeats-non-idempotent",
             listed(&["GET", "POST"], "408", &[FailureKind::Connect]),
@@ -248,10 +254,11 @@ fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
             "{code}"
         );
     }
-    let (of_retries, of_protection) = Lint::CODES.split_at(23);
+    let (of_retries, of_protection) = Lint::CODES.split_at(25);
     for code in of_retries {
         assert!(
-            shown.contains(code) || *code == "unlimited-without-budget",
+            shown.contains(code)
+                || ["unlimited-without-budget", "wait-without-budget"].contains(code),
             "{code}"
         );
     }
@@ -270,6 +277,8 @@ fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
             "concurrency-alone",
             "budget-never-grants",
             "budget-runs-out",
+            "wait-without-budget",
+            "wait-without-bound",
             "repeats-non-idempotent",
             "repeats-what-may-be-done",
             "nested-retries",

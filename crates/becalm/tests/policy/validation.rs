@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::any_policy::{any_protected_policy, any_tick, wild_policy};
 use becalm::breaker::InvalidBreaker;
-use becalm::budget::InvalidBudget;
+use becalm::budget::{InvalidBudget, WhenSpent};
 use becalm::bulkhead::InvalidBulkhead;
 use becalm::hedge::InvalidHedge;
 use becalm::rate::InvalidAdaptiveRate;
@@ -73,13 +73,19 @@ fn refused_delays() -> Vec<Refused> {
 }
 
 fn refused_limits() -> Vec<Refused> {
-    use InvalidPolicy::{AttemptTimeout, Attempts, Deadline, MaxWaiting};
+    use InvalidPolicy::{AttemptTimeout, Attempts, Deadline, MaxWaiting, WaitWithoutDeadline};
     let zero = Duration::ZERO;
     let timeout = policy().attempt_timeout(zero);
     vec![
         (policy().attempts(0), Attempts, "attempts", "at least 1"),
         (policy().deadline(zero), Deadline, "deadline", "raise it"),
         (timeout, AttemptTimeout, "attempt_timeout", "end in time"),
+        (
+            policy().when_spent(WhenSpent::Wait),
+            WaitWithoutDeadline,
+            "when_spent",
+            "set a deadline",
+        ),
         (
             policy().max_waiting(0),
             MaxWaiting,

@@ -80,6 +80,15 @@ impl Progress {
         waiting
     }
 
+    /// The budget is spent, and the next attempt waits for a token.
+    pub fn no_token(self) {
+        if self.style != Style::Quiet {
+            complain(
+                "the retry budget is spent; the next attempt waits for a token, until the deadline",
+            );
+        }
+    }
+
     /// No further attempt is made. Said in any case: a job in cron that fails must say why.
     pub fn gave_up(reason: StopReason, attempts: u32, cause: Cause) {
         let plural = if attempts == 1 { "" } else { "s" };

@@ -134,7 +134,15 @@ impl Course<'_> {
                     }
                 }
                 Step::Wait(until) => {
+                    // A wait that was told goes on: there was no token of the budget, and it asks again.
+                    if self.last.as_ref().is_some_and(|ended| ended.is_told) {
+                        self.host.wait_until(until, |_| None);
+                        continue;
+                    }
                     self.tell(Next::Decided(Decision::RetryIn(self.engine.delay())));
+                    if self.engine.waits_for_token() {
+                        self.run.progress.no_token();
+                    }
                     self.wait(until);
                 }
                 Step::Stopped(_) if self.engine.attempts() == 0 => return Err(RunError::NoTime),

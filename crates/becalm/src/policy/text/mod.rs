@@ -91,6 +91,7 @@ texts! {
     crate::Backoff,
     crate::Breaker,
     crate::Budget,
+    crate::budget::WhenSpent,
     crate::Bulkhead,
     crate::Hedge,
     crate::hint::HintMode,

@@ -1,9 +1,10 @@
-//! Which words name a growth, a jitter, a hint mode, a way with nested retries and a mode?
+//! Which words name a growth, a jitter, a hint mode, a way with nested retries, one with a spent budget and a mode?
 
 use core::time::Duration;
 
 use super::{Kind, Written};
 use crate::backoff::Backoff;
+use crate::budget::WhenSpent;
 use crate::grammar::of;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
@@ -41,6 +42,20 @@ impl Written for Mode {
     ];
 
     /// What every policy did before there were two.
+    fn is_left_out(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Written for WhenSpent {
+    const NOUN: &'static str = "way of a spent budget";
+
+    const KINDS: &'static [Kind<Self>] = &[
+        Kind::word("stop", || Self::Stop),
+        Kind::word("wait", || Self::Wait),
+    ];
+
+    /// As the mode.
     fn is_left_out(&self) -> bool {
         *self == Self::default()
     }

@@ -60,6 +60,10 @@ impl<H: AsRef<Core>> Engine<H> {
                     effect,
                     error: error.map(Shown),
                 });
+                if self.call.waits_for_token() {
+                    let next = self.call.attempt_number().saturating_add(1);
+                    self.observe(Event::WaitsForToken { next, delay });
+                }
             }
             // Another copy may still bring the success.
             Ok(None) => (),
@@ -135,10 +139,11 @@ impl<H: AsRef<Core>> Engine<H> {
         self.timer = None;
         let (attempts, next_probe) = (self.call.attempt_number(), self.call.next_probe());
         let story = self.story.take();
-        let story = story.unwrap_or_else(|| Story::new(self.started));
+        let mut story = story.unwrap_or_else(|| Story::new(self.started));
         // What is said about time counts from now.
         let timed = self.started.is_some() || next_probe.is_some();
         let now = now.or_else(|| timed.then(|| self.now()));
+        story.for_tokens = now.map_or(Duration::ZERO, |now| self.call.waited_for_tokens(now));
         let stopped = story.end(reason, attempts, next_probe, now);
         let (attempts, elapsed) = (stopped.attempts(), stopped.elapsed_since_first_failure());
         self.stage = Stage::Stopped(stopped);

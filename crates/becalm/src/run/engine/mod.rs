@@ -323,6 +323,11 @@ impl<H: AsRef<Core>> Engine<H> {
         self.delay
     }
 
+    /// Whether the next attempt waits for a token of the budget, and not for its delay alone.
+    pub fn waits_for_token(&self) -> bool {
+        self.call.waits_for_token()
+    }
+
     /// How many attempts have begun.
     pub fn attempts(&self) -> u32 {
         self.call.attempt_number()

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 pub mod parts;
 
+use becalm::budget::WhenSpent;
 use becalm::{Backoff, Budget, Failure, Hint, Jitter, Policy, hint::HintMode};
 use proptest::prelude::*;
 
@@ -85,6 +86,9 @@ pub fn wild_policy() -> impl Strategy<Value = Policy> {
         policy.attempt_timeout = limits.2;
         policy.throttled_base = limits.3;
         policy.max_waiting = limits.4;
+        if policy.attempts % 2 == 0 {
+            policy.when_spent = WhenSpent::Wait;
+        }
         (
             policy.backoff,
             policy.multiplier,
@@ -102,6 +106,7 @@ pub fn any_policy() -> impl Strategy<Value = Policy> {
     (wild_policy(), 1.0..10.0_f64, 1e-3..=1.0_f64).prop_map(|(mut policy, multiplier, share)| {
         (policy.throttle, policy.rate, policy.hedge) = (None, None, None);
         (policy.bulkhead, policy.breaker) = (None, None);
+        policy.when_spent = WhenSpent::Stop;
         let nano = Duration::from_nanos(1);
         policy.attempts = policy.attempts.max(1);
         policy.multiplier = multiplier;
