@@ -13,16 +13,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use becalm::{
-    Backoff, Breaker, Budget, Bulkhead, Hedge, Jitter, Policy, Throttle, budget::WhenSpent,
-    hint::HintMode, policy::InvalidPolicy, preset::Preset, rate::AdaptiveRate,
+    Backoff, Breaker, Budget, Bulkhead, Hedge, Jitter, Policy, Throttle,
+    budget::WhenSpent,
+    hint::HintMode,
+    policy::{InvalidPolicy, Mode},
+    preset::Preset,
+    rate::AdaptiveRate,
 };
 
 pub use preset_name::PresetName;
 pub use told_default::told_default;
 pub use values::seed;
 use values::{
-    OrNone, attempts, backoff, count_or_none, duration, duration_or_none, factor, hint, or_none,
-    when_spent,
+    OrNone, attempts, backoff, count_or_none, duration, duration_or_none, factor, hint, mode,
+    or_none, when_spent,
 };
 
 /// The policy flags of every subcommand (`#[command(flatten)]`).
@@ -41,6 +45,12 @@ pub struct PolicyFlags {
     /// starts from. It must be valid by itself.
     #[arg(long = "policy", value_name = "FILE", help_heading = SOURCE)]
     policy_file: Option<PathBuf>,
+
+    /// Whether calls are repeated and refused, or only told what would be done [default: enforce]
+    ///
+    /// "observe": each call runs once. A run prints what enforcing would have done.
+    #[arg(long, value_name = "MODE", value_parser = mode(), help_heading = LIMITS)]
+    mode: Option<Mode>,
 
     /// All attempts of a call, the first included; or "unlimited" [default: 4]
     #[arg(long, value_name = "COUNT", value_parser = attempts, help_heading = LIMITS)]
@@ -181,6 +191,16 @@ impl PolicyFlags {
         self.policy_from(Policy::default())
     }
 
+    /// The policy of calls that are really made or simulated to see what it does: one that only observes is
+    /// refused.
+    pub fn enforced(&self) -> Result<Policy, String> {
+        let policy = self.policy()?;
+        match policy.mode {
+            Mode::Enforce => Ok(policy),
+            _ => Err(refusal(InvalidPolicy::Observes)),
+        }
+    }
+
     /// The policy of a command that has a default of its own: the flags start from it if they name
     /// neither a preset nor a file.
     pub fn policy_from(&self, by_default: Policy) -> Result<Policy, String> {
@@ -251,6 +271,7 @@ impl PolicyFlags {
     }
 
     fn apply(&self, policy: &mut Policy) {
+        set(&mut policy.mode, self.mode);
         set(&mut policy.attempts, self.attempts);
         set_or_none(&mut policy.deadline, self.deadline);
         set_or_none(&mut policy.attempt_timeout, self.attempt_timeout);

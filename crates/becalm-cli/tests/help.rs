@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-const POLICY_FLAGS: [&str; 22] = [
+const POLICY_FLAGS: [&str; 23] = [
+    "--mode",
     "--preset",
     "--policy",
     "--attempts",

@@ -39,6 +39,48 @@ fn the_command_is_told_the_time_that_is_left() {
     );
 }
 
+/// It runs once, past every limit, and is told what enforcing would have done.
+#[test]
+fn a_run_that_only_observes_runs_once_and_says_what_it_would_have_done() {
+    let folder = Folder::new();
+    let file = folder.path("report");
+    let flags = format!("--mode observe --report {} --deadline 1h", file.display());
+    let done = becalm()
+        .flags(&flags)
+        .sh("echo $BECALM_ATTEMPT/$BECALM_ATTEMPTS; exit 7");
+    assert_eq!((done.code(), done.out()), (7, "1/1\n".into()));
+    let lines = done.err();
+    assert!(
+        lines.starts_with("becalm: only observing; enforcing would have retried it in "),
+        "{lines}"
+    );
+    assert!(
+        lines.ends_with("gave up because all attempts were used, after 1 attempt (exit 7)\n"),
+        "{lines}"
+    );
+    let lines = report(&file);
+    let types: Vec<_> = lines.iter().map(|line| line["type"].clone()).collect();
+    assert_eq!(types, ["attempt", "observed", "summary"]);
+    assert_eq!(
+        (&lines[0]["decision"], &lines[0]["reason"]),
+        (&"stop".into(), &"attempts_exhausted".into())
+    );
+    assert_eq!(lines[1]["would"], "retry");
+    assert!(lines[1]["time_ms"].as_f64().is_some_and(|time| time > 0.0));
+}
+
+#[test]
+fn a_run_that_only_observes_ends_no_command_and_tells_when_it_would_have() {
+    let done = becalm()
+        .flags("--mode observe --attempts 1 --attempt-timeout 100ms")
+        .sh("sleep 0.3; echo done");
+    assert_eq!((done.code(), done.out()), (0, "done\n".into()));
+    let told = "becalm: only observing; enforcing would have ended it after 100ms\n\
+                becalm: only observing; enforcing would not have retried it, because all attempts were used\n\
+                becalm: only observing; enforcing would have failed, though the command succeeded\n";
+    assert_eq!(done.err(), told);
+}
+
 #[test]
 fn unlimited_attempts_are_a_number_too() {
     let done = becalm_at_once()

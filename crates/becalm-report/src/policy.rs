@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use becalm::budget::WhenSpent;
+use becalm::policy::Mode;
 use becalm::support::Human;
 use becalm::{Backoff, Policy};
 
@@ -27,10 +28,14 @@ pub fn delays(policy: &Policy) -> String {
 
 /// What bounds the policy, in the words of its flags.
 pub fn limits(policy: &Policy) -> String {
-    let mut line = match policy.attempts {
+    let attempts = match policy.attempts {
         Policy::UNLIMITED => "unlimited attempts".to_owned(),
         1 => "1 attempt".to_owned(),
         attempts => format!("{attempts} attempts"),
+    };
+    let mut line = match policy.mode {
+        Mode::Observe => format!("only observed: {attempts}"),
+        _ => attempts,
     };
     if let Some(timeout) = policy.attempt_timeout {
         let _ = write!(line, " of at most {}", Human(timeout));
@@ -84,6 +89,8 @@ mod tests {
             "4 attempts, budget ratio:0.1,burst:10,floor:10/h"
         );
         assert_eq!(protection(&policy), "");
+        let observed = limits(&policy.clone().mode(Mode::Observe));
+        assert!(observed.starts_with("only observed: 4 attempts, "));
         assert_eq!(
             delays(&policy.clone().jitter(Jitter::Decorrelated)),
             "from 100ms to 3 x the last wait, cap 20s, jitter decorrelated"

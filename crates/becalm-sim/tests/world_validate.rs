@@ -2,6 +2,7 @@
 
 mod worlds;
 
+use becalm::policy::Mode;
 use becalm::{Budget, Jitter, Policy};
 use becalm_sim::record::Recording;
 use becalm_sim::scenario::{
@@ -186,6 +187,15 @@ fn every_refusal_names_who_and_what() {
         },
         &["capacity"],
     );
+}
+
+/// It would be shown as one that never retries.
+#[test]
+fn a_policy_that_only_observes_is_refused() {
+    let said = refused(|it| it.populations[0].variants[0].policy.mode = Mode::Observe);
+    for word in ["clients", "mode is observe", "set mode enforce"] {
+        assert!(said.contains(word), "{said:?} without {word:?}");
+    }
 }
 
 #[test]

@@ -125,7 +125,7 @@ impl Flags {
     ///
     /// A sentence that names the flag and the remedy.
     pub fn hold(&self, wire: Wire) -> Result<ExitCode, String> {
-        let policy = self.policy.policy()?;
+        let policy = self.policy.enforced()?;
         let (seed, command) = again::seeded(self.policy.seed(), std::env::args().skip(1));
         let plan = Plan::new(Options {
             setup: self.setup.setup(wire),

@@ -187,7 +187,7 @@ impl Args {
     ///
     /// A sentence: it may not, or could not, be held. Nothing is broken then.
     pub fn hold(&self) -> Result<ExitCode, String> {
-        let policy = self.policy.policy()?;
+        let policy = self.policy.enforced()?;
         let (seed, command) = again::seeded(self.policy.seed(), std::env::args().skip(1));
         let mut options = self.options(seed, command.clone());
         if self.load.capacity {

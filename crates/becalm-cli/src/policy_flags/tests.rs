@@ -23,6 +23,17 @@ fn no_flag_is_the_default_policy() {
 }
 
 #[test]
+fn a_policy_that_only_observes_is_refused_where_it_is_to_act() {
+    let probe = Probe::try_parse_from(["probe", "--mode", "observe"]).unwrap();
+    assert!(probe.flags.policy().is_ok());
+    let refused = probe.flags.enforced().unwrap_err();
+    assert!(
+        refused.ends_with("set mode enforce here (--mode)"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn the_help_explains_every_jitter() {
     let command = Probe::command();
     let mut all = command.get_arguments();
@@ -116,6 +127,7 @@ fn every_flag_sets_its_field_and_no_other() {
             by_default().budget(Budget::tokens()),
         ),
         (["--max-waiting", "3"], by_default().max_waiting(3)),
+        (["--mode", "observe"], by_default().mode(Mode::Observe)),
         (
             ["--breaker", "consecutive:5,open:30s"],
             by_default().breaker(Breaker::consecutive(5).open(Duration::from_secs(30))),

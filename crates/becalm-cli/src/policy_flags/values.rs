@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use becalm::duration::{self, InvalidDuration};
-use becalm::{Backoff, Policy, budget::WhenSpent, hint::HintMode};
+use becalm::{Backoff, Policy, budget::WhenSpent, hint::HintMode, policy::Mode};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// A value, or explicitly none: lifts what the file or the preset sets.
@@ -65,4 +65,8 @@ pub fn hint() -> impl TypedValueParser<Value = HintMode> {
 
 pub fn when_spent() -> impl TypedValueParser<Value = WhenSpent> {
     PossibleValuesParser::new(["stop", "wait"]).try_map(|text| text.parse::<WhenSpent>())
+}
+
+pub fn mode() -> impl TypedValueParser<Value = Mode> {
+    PossibleValuesParser::new(["enforce", "observe"]).try_map(|text| text.parse::<Mode>())
 }

@@ -164,6 +164,9 @@ Report:
    \"decision\":\"retry\",\"delay_ms\":83.2,\"reason\":null}
   {\"type\":\"summary\",\"outcome\":\"gave_up\",\"reason\":\"attempts_exhausted\",\"attempts\":4,
    \"exit\":7,\"elapsed_ms\":912.4}
+  With --mode observe also, before the summary, what enforcing would have done:
+  {\"type\":\"observed\",\"would\":\"retry\",\"reason\":null,\"time_ms\":83.2}
+  would     retry, stop, refuse, cut, fail (the command succeeded)
   ended     exit, signal, attempt_timeout, deadline, not_found, cannot_execute,
             not_started
   matched   retry, stop: what a line of the output decided

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use becalm::rng::Seed;
 use becalm::time::{Sleeper, StdSleeper};
-use becalm::{Budget, Policy, Retrier};
+use becalm::{Budget, Policy, Retrier, policy};
 
 use super::above::refuse_above;
 use super::args::Args;
 use super::course::error::RunError;
 use super::course::exit_code::OWN_ERROR;
 use super::course::exit_rules::ExitRules;
+use super::course::observed::Observed;
 use super::course::output_rules::OutputRules;
 use super::course::progress::{Progress, complain};
 use super::course::replay::Replay;
@@ -62,13 +63,15 @@ fn try_execute(args: Args) -> Result<Farewell, RunError> {
         Some(path) => Report::onto(path),
         None => Report::default(),
     };
-    let attempts = policy.attempts;
-    let retrier = retrier(policy, args.policy.seed(), budget_file.clone())?;
+    let observed = (policy.mode == policy::Mode::Observe).then(Observed::default);
+    let attempts = observed.as_ref().map_or(policy.attempts, |_| 1);
+    let seed = args.policy.seed();
+    let retrier = retrier(policy, seed, budget_file.clone(), observed.clone())?;
     orphans::adopt_orphans();
     let inbox = Inbox::open().map_err(RunError::Resources)?;
     let clock = Box::new(|| StdSleeper::new().now());
     let mut host = Host::new(inbox, clock, args.kill_after);
-    let run = run(args, handling, attempts)?;
+    let run = run(args, handling, attempts, observed)?;
     let exit = run.retry(&retrier, &mut host, &mut report);
     if let Some(fault) = budget_file.and_then(|file| file.take_fault()) {
         complain(&format!("{fault}; without it no retry is granted"));
@@ -98,7 +101,12 @@ fn policy(args: &Args) -> Result<Policy, RunError> {
     Ok(for_one_call(policy))
 }
 
-fn run(args: Args, handling: Handling, attempts: u32) -> Result<Run, RunError> {
+fn run(
+    args: Args,
+    handling: Handling,
+    attempts: u32,
+    observed: Option<Observed>,
+) -> Result<Run, RunError> {
     let replay = match args.stdin {
         Mode::Replay => Some(Replay::of_stdin().map_err(RunError::Stdin)?),
         Mode::Inherit | Mode::Null => None,
@@ -124,6 +132,7 @@ fn run(args: Args, handling: Handling, attempts: u32) -> Result<Run, RunError> {
         foreground: args.stdin != Mode::Replay,
         attempts,
         progress: Progress::new(args.quiet, attempts),
+        observed,
     })
 }
 
@@ -151,10 +160,14 @@ fn retrier(
     policy: Policy,
     seed: Option<u64>,
     budget: Option<Arc<BudgetFile>>,
+    observed: Option<Observed>,
 ) -> Result<Retrier, RunError> {
     let mut builder = policy.builder().sleeper(StdSleeper::new()).name("run");
     if let Some(seed) = seed {
         builder = builder.seed(Seed::fixed(seed));
+    }
+    if let Some(observed) = observed {
+        builder = builder.observer(observed);
     }
     if let Some(budget) = budget {
         builder = builder.retry_budget(budget);

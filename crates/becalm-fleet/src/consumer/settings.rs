@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use becalm::policy::InvalidPolicy;
-use becalm::support::setters;
+use becalm::support::{Lone, setters};
 use becalm::{Breaker, Budget, Jitter, Policy};
 
 /// How a consumer treats what fails: plain data.
@@ -26,7 +26,8 @@ pub struct Consume {
     /// Delays, and where it ends: `attempts` counts the failures that a message is charged for; `deadline` is the oldest that a message may
     /// grow, 4 days by default; `attempt_timeout` is the longest time of a handler, which the driver keeps.
     ///
-    /// What a policy says of state that calls share plays no part: budget, waiting room, guards and hedges. Decorrelated jitter draws
+    /// What a policy says of state that calls share plays no part: budget, waiting room, guards and hedges. One that observes is refused: a
+    /// message that is not handed out again is lost. Decorrelated jitter draws
     /// every delay as the first one, since a message does not carry its last.
     pub policy: Policy,
     /// When the consumer pauses, and for how long. Default: after 3 failures in a row, since two may be chance, for 1 s, doubling up to 30 s, half of
@@ -74,7 +75,7 @@ impl Consume {
     ///
     /// The policy or the pause is invalid.
     pub fn validate(&self) -> Result<(), InvalidPolicy> {
-        self.policy.validate()?;
+        Lone::new(self.policy.clone(), Duration::ZERO)?;
         self.pause.validate().map_err(InvalidPolicy::Breaker)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use becalm::policy::Mode;
 use becalm::rng::SplitMix64;
 use becalm::time::Instant;
 use becalm::{Breaker, Failure, Hint, Policy, StopReason};
@@ -336,6 +337,9 @@ fn by_default_a_message_outlives_a_long_weekend() {
 fn settings_that_are_refused_name_the_field() {
     let no_attempts = Consume::new(Policy::default().attempts(0));
     assert_eq!(Consumer::new(no_attempts).unwrap_err().field(), "attempts");
+    let observes = Consume::new(Policy::default().mode(Mode::Observe));
+    assert!(observes.validate().is_err());
+    assert_eq!(Consumer::new(observes).unwrap_err().field(), "mode");
     let no_row = Consume::default().pause(Breaker::consecutive(0));
     assert_eq!(Consumer::new(no_row).unwrap_err().field(), "breaker");
 }

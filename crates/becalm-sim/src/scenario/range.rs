@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use becalm::Policy;
+use becalm::policy::{InvalidPolicy, Mode};
 
 use crate::engine::Distribution;
 
@@ -74,7 +75,13 @@ pub(super) fn patience(of: &str, timeout: Option<Duration>) -> Result<(), Invali
 }
 
 pub(super) fn policy(of: &str, policy: &Policy) -> Result<(), InvalidScenario> {
-    policy.validate().map_err(|why| InvalidScenario::Policy {
+    // A policy that repeats nothing would be simulated under the name of one that does.
+    let is_kept = match policy.mode {
+        Mode::Enforce => Ok(()),
+        _ => Err(InvalidPolicy::Observes),
+    };
+    let is_valid = policy.validate().and(is_kept);
+    is_valid.map_err(|why| InvalidScenario::Policy {
         of: of.to_owned(),
         why,
     })

@@ -4,13 +4,22 @@ use std::time::Duration;
 
 use becalm::classify::websocket::classify_close;
 use becalm::hint::Hint;
+use becalm::policy::{InvalidPolicy, Mode};
 use becalm::reconnect::{Next, Reconnect, Reconnector};
 use becalm::rng::SplitMix64;
 use becalm::time::Instant;
-use becalm::{Failure, StopReason};
+use becalm::{Failure, Policy, StopReason};
 
 fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
+}
+
+/// Nobody else would dial again.
+#[test]
+fn a_policy_that_only_observes_is_refused() {
+    let observes = Reconnect::new(Policy::default().mode(Mode::Observe));
+    assert_eq!(observes.validate(), Err(InvalidPolicy::Observes));
+    assert_eq!(observes.plan().err(), Some(InvalidPolicy::Observes));
 }
 
 fn open<T: std::fmt::Debug>(machine: &mut Reconnector<T>, now: &mut Instant) -> Option<T> {

@@ -6,6 +6,7 @@ use crate::run::unix::Signal;
 
 use super::error::RunError;
 use super::exit_code::{OWN_ERROR, of_signal};
+use super::observed::Observed;
 use super::progress::Progress;
 use super::report::{Next, Outcome, Summary};
 use super::retry::{Course, End};
@@ -23,6 +24,10 @@ impl Course<'_> {
         let held = last.as_mut().and_then(|last| last.seen.held.take());
         if let (Some(held), End::Success | End::GaveUp(_)) = (held, end) {
             farewell = Farewell::Exit(print(&held, code)?);
+        }
+        for would in self.run.observed.iter().flat_map(Observed::take) {
+            self.report.observed(would);
+            self.run.progress.observed(would);
         }
         if let (End::GaveUp(reason), Some(last)) = (end, &last) {
             Progress::gave_up(reason, last.number, last.cause());

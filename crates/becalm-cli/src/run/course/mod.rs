@@ -10,6 +10,7 @@ pub mod error;
 pub mod exit_code;
 pub mod exit_rules;
 pub mod layers;
+pub mod observed;
 pub mod output_rules;
 pub mod progress;
 pub mod replay;

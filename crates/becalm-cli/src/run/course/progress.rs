@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use becalm::observe::Would;
 use becalm::support::Human;
 use becalm::{Policy, StopReason};
 
@@ -87,6 +88,22 @@ impl Progress {
                 "the retry budget is spent; the next attempt waits for a token, until the deadline",
             );
         }
+    }
+
+    /// The policy only observes, and enforcing would have done this.
+    pub fn observed(self, would: Would) {
+        if self.style == Style::Quiet {
+            return;
+        }
+        let what = match would {
+            Would::Retry { delay } => format!("would have retried it in {}", rounded(delay)),
+            Would::Stop(reason) => format!("would not have retried it, because {reason}"),
+            Would::Refuse(reason) => format!("would not have run it, because {reason}"),
+            Would::Cut { after } => format!("would have ended it after {}", rounded(after)),
+            Would::Fail => "would have failed, though the command succeeded".to_owned(),
+            _ => format!("would have done another thing ({})", would.as_str()),
+        };
+        complain(&format!("only observing; enforcing {what}"));
     }
 
     /// No further attempt is made. Said in any case: a job in cron that fails must say why.

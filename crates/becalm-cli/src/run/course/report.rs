@@ -19,6 +19,13 @@
 //!  "elapsed_ms":912.4}
 //! ```
 //!
+//! Where the policy only observes, a line before the summary for each thing that enforcing would have done (`would` is `retry`,
+//! `stop`, `refuse`, `cut` or `fail`):
+//!
+//! ```json
+//! {"time":"2026-11-22T15:04:06.590Z","run":4711,"type":"observed","would":"retry","reason":null,"time_ms":83.2}
+//! ```
+//!
 //! `outcome` is `success`, `gave_up`, `cancelled` or `error`, if becalm itself could not go on;
 //! `exit` is what becalm exits with.
 
@@ -27,6 +34,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use becalm::observe::Would;
 use becalm::{Class, StopReason, call::Decision};
 use serde::Serialize;
 
@@ -123,6 +131,11 @@ enum Line {
         delay_ms: Option<f64>,
         reason: Option<&'static str>,
     },
+    Observed {
+        would: &'static str,
+        reason: Option<&'static str>,
+        time_ms: Option<f64>,
+    },
     Summary {
         outcome: &'static str,
         reason: Option<&'static str>,
@@ -172,6 +185,15 @@ impl Report {
             decision,
             delay_ms: delay.map(millis),
             reason: reason.map(StopReason::as_str),
+        });
+    }
+
+    /// Enforcing would have done this.
+    pub fn observed(&mut self, would: Would) {
+        self.write(&Line::Observed {
+            would: would.as_str(),
+            reason: would.reason().map(StopReason::as_str),
+            time_ms: would.time().map(millis),
         });
     }
 

@@ -18,6 +18,7 @@ use super::error::RunError;
 use super::exit_code::Ending;
 use super::exit_rules::ExitRules;
 use super::layers;
+use super::observed::Observed;
 use super::progress::{Progress, complain};
 use super::report::{Next, Report};
 use super::seen::Seen;
@@ -45,6 +46,8 @@ pub struct Run {
     pub attempts: u32,
     /// What a person sees.
     pub progress: Progress,
+    /// What would have been done, where the policy only observes.
+    pub observed: Option<Observed>,
 }
 
 impl Run {
@@ -178,6 +181,10 @@ impl Course<'_> {
             deadline: self.engine.deadline(),
             foreground: self.run.foreground,
         };
+        if self.run.observed.is_some() {
+            // So the call knows that its limits are looked at, and tells which had cut the command.
+            let _runs = self.engine.step(Waker::noop(), &mut |_| ());
+        }
         let (ending, mut seen) = self.run.execution.run(&environment, self.host, terms)?;
         let fault = seen.fault.take();
         let (verdict, hint) = self.run.verdict(ending, &seen);
