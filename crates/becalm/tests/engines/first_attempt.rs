@@ -1,15 +1,16 @@
 //! Is anything lost where the first attempt of a call has no engine?
 
-use becalm::run::FirstAttempt;
+use std::task::Waker;
+
+use becalm::run::{Core, Engine, FirstAttempt, Step};
 use becalm::time::FakeSleeper;
-use becalm::{Breaker, Bulkhead, Policy, StopReason, breaker::State};
+use becalm::{Breaker, Bulkhead, Policy, Retrier, Scope, StopReason, breaker::State};
 
 use crate::probe::{Fault, MS, SECOND, Seen, fixed, on, watched};
 
 /// What an object of another language keeps for each call.
 #[test]
 fn it_is_a_fraction_of_an_engine() {
-    use becalm::run::{Core, Engine};
     assert!(size_of::<FirstAttempt<Core>>() <= size_of::<Engine<Core>>() / 2);
     const fn is_sync<T: Send + Sync + 'static>() {}
     const { is_sync::<FirstAttempt<Core>>() };
@@ -115,4 +116,128 @@ fn what_was_told_inside_is_heard() {
     engine.failed(1, becalm::Failure::transient(), None, &mut |_| ());
     let stopped = engine.take_stopped().expect("it stops");
     assert_eq!(stopped.reason(), StopReason::DoNotRetry);
+}
+
+/// A call as an object of another language holds it.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be an allocation of each call"
+)]
+enum Held {
+    First(FirstAttempt<Core>),
+    Driven(Box<Engine<Core>>),
+    Gone,
+}
+
+impl Held {
+    fn scope(&self) -> Scope {
+        match self {
+            Self::First(first) => first.scope(),
+            Self::Driven(engine) => engine.scope_of(engine.attempts()),
+            Self::Gone => Scope::NONE,
+        }
+    }
+
+    /// A layer below has run in its scope, on whatever thread.
+    fn hear(&mut self, inside: Scope) {
+        if let Self::Driven(engine) = self {
+            engine.hear(inside);
+        } else if inside.told_below().is_some() {
+            self.engine(inside);
+        }
+    }
+
+    fn engine(&mut self, inside: Scope) -> &mut Engine<Core> {
+        *self = match std::mem::replace(self, Self::Gone) {
+            Self::First(first) => Self::Driven(Box::new(first.into_engine(inside))),
+            other => other,
+        };
+        match self {
+            Self::Driven(engine) => engine,
+            _ => panic!("the call is gone"),
+        }
+    }
+
+    fn succeeded(self, number: u32) {
+        match self {
+            Self::First(first) => first.succeeded(),
+            Self::Driven(mut engine) => engine.succeeded(number),
+            Self::Gone => (),
+        }
+    }
+}
+
+/// Runs it in the scope of the call above, which a variable of the other language carries: nothing is
+/// entered while the operation runs.
+fn below<R>(above: &mut Option<&mut Held>, run: impl FnOnce() -> R) -> R {
+    let Some(above) = above else {
+        return run();
+    };
+    let (result, inside) = above.scope().enter_with_scope(run);
+    above.hear(inside);
+    result
+}
+
+type Body<'a> = dyn FnMut(&mut Held) -> Result<(), Fault> + 'a;
+
+fn bound(
+    retrier: &Retrier,
+    mut above: Option<&mut Held>,
+    body: &mut Body<'_>,
+) -> Result<(), Fault> {
+    let begun = below(&mut above, || retrier.engine().first_attempt());
+    let mut held = begun.map_or_else(Held::Driven, Held::First);
+    let mut number = 1;
+    loop {
+        let fault = match body(&mut held) {
+            Ok(()) => {
+                below(&mut above, || held.succeeded(number));
+                return Ok(());
+            }
+            Err(fault) => fault,
+        };
+        let inside = held.scope();
+        let engine = held.engine(inside);
+        let step = below(&mut above, || {
+            engine.failed(number, fault.0, Some(&fault), &mut |_| ());
+            loop {
+                match engine.step(Waker::noop(), &mut |_| ()) {
+                    Step::Wait(until) => retrier.sleeper().block_until(until, None),
+                    step => return step,
+                }
+            }
+        });
+        match step {
+            Step::Start(attempt) => number = attempt.number(),
+            _ => return Err(fault),
+        }
+    }
+}
+
+/// As with the engines of Rust, though no scope is the thread's while the operation runs: so a layer in another task,
+/// or behind an `await` of another language, knows of the one above.
+#[test]
+fn layers_of_a_binding_add_and_hear_each_other() {
+    for (fault, runs) in [
+        (Fault::DOWN, 7),
+        (
+            Fault(becalm::Failure::transient().hint(becalm::Hint::Stop)),
+            1,
+        ),
+    ] {
+        let clock = FakeSleeper::auto();
+        let [outer, inner] = [fixed(MS), fixed(MS)].map(|policy| on(&clock, policy));
+        let mut ran = 0;
+        let ended = bound(&outer, None, &mut |outer| {
+            bound(&inner, Some(outer), &mut |_| {
+                assert_eq!(Scope::current(), Scope::NONE);
+                ran += 1;
+                Err(fault)
+            })
+            .map_err(|_| Fault::DOWN)
+        });
+        assert!(ended.is_err());
+        assert_eq!(ran, runs);
+        assert_eq!(bound(&outer, None, &mut |_| Ok(())), Ok(()));
+    }
 }
