@@ -32,6 +32,9 @@ proptest! {
             "rate", "hedge", "bulkhead", "breaker"] {
             set.set(key, "none").unwrap();
         }
+        for (key, word) in [("when_spent", "stop"), ("mode", "enforce")] {
+            set.set(key, word).unwrap(); // not in the file where it is this
+        }
         for (key, value) in file.as_object().unwrap() {
             match value {
                 Value::Object(lists) => for (list, value) in lists {
