@@ -206,7 +206,7 @@ impl<T> Failed<T> {
             Self::Broken(_, error) => Err(error),
             Self::NoConnection(none) => {
                 let kind = match &none {
-                    NoConnection::TooLate(_) => io::ErrorKind::TimedOut,
+                    NoConnection::TooLate(..) => io::ErrorKind::TimedOut,
                     _ => io::ErrorKind::NotConnected,
                 };
                 Err(io::Error::new(kind, none).into())

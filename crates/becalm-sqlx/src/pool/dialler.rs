@@ -63,7 +63,7 @@ impl<D: Dial> Dialler<D> {
     pub async fn connection(&self) -> Result<D::Connection, NoConnection<D::Error>> {
         let mut last = None;
         let dialled = timeout(self.patience, self.dial_in_turn(&mut last)).await;
-        dialled.unwrap_or_else(|_| Err(NoConnection::TooLate(last)))
+        dialled.unwrap_or_else(|_| Err(NoConnection::TooLate(last, None)))
     }
 
     async fn dial_in_turn(

@@ -153,7 +153,7 @@ impl Source for Pool {
         Box::pin(async {
             self.get().await.map_err(|error| match error {
                 PoolError::Backend(
-                    NoConnection::TooLate(Some(error)) | NoConnection::GaveUp(_, Some(error)),
+                    NoConnection::TooLate(Some(error), _) | NoConnection::GaveUp(_, Some(error)),
                 ) => Arc::into_inner(error).unwrap_or(sqlx::Error::PoolTimedOut),
                 PoolError::Closed => sqlx::Error::PoolClosed,
                 _ => sqlx::Error::PoolTimedOut,

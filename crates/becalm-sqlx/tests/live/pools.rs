@@ -138,7 +138,7 @@ async fn who_stops_waiting_takes_no_wait_with_them_and_patience_ends_with_the_la
     let began = Instant::now();
     let error = pool.get().await.map(drop).expect_err("it is down");
     assert!(
-        matches!(error, PoolError::Backend(NoConnection::TooLate(Some(_)))),
+        matches!(error, PoolError::Backend(NoConnection::TooLate(Some(_), _))),
         "{error:?}"
     );
     assert!(

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::slice;
 
 use crate::budget::Withdrawal;
-use crate::classify::Failure;
+use crate::classify::{Failure, Loss};
 use crate::guard::Pass;
 use crate::hedge::joined;
 use crate::shared::Shared;
@@ -194,8 +194,11 @@ pub(crate) struct Flight {
 /// A token, and whose it is if not the call's own retrier's.
 #[derive(Debug)]
 pub(crate) struct Paid {
+    /// Nothing where it is paid for together.
     token: Withdrawal,
     payer: Option<Arc<Shared>>,
+    /// What it is paid for together with others.
+    loss: Option<Loss>,
 }
 
 impl Paid {
@@ -207,13 +210,25 @@ impl Paid {
         now: Instant,
         failure: &Failure,
     ) -> Option<Self> {
-        let token = payer.as_deref().unwrap_or(own).withdraw(now, failure)?;
-        Some(Self { token, payer })
+        let from = payer.as_deref().unwrap_or(own);
+        let loss = failure.loss;
+        let token = match loss {
+            None => from.withdraw(now, failure)?,
+            Some(loss) => {
+                from.withdraw_together(loss, now, failure)?;
+                Withdrawal::of_micros(0)
+            }
+        };
+        Some(Self { token, payer, loss })
     }
 
     /// The retry never started.
     pub fn refund(self, own: &Shared) {
-        self.payer.as_deref().unwrap_or(own).refund(self.token);
+        let from = self.payer.as_deref().unwrap_or(own);
+        match self.loss {
+            None => from.refund(self.token),
+            Some(loss) => from.refund_together(loss),
+        }
     }
 
     /// The call is only observed, so that no retry follows: spent all the same, or what is denied to others
@@ -228,14 +243,23 @@ impl Paid {
     /// The retry did start, if one was paid for, and has not brought the success.
     #[inline]
     pub fn spent(paid: Option<Self>, own: &Shared) {
-        if let Some(Self { token, payer }) = paid {
-            payer.as_deref().unwrap_or(own).spent(token);
+        if let Some(Self { token, payer, loss }) = paid {
+            let from = payer.as_deref().unwrap_or(own);
+            match loss {
+                None => from.spent(token),
+                Some(loss) => {
+                    if let Some(token) = from.end_together(loss) {
+                        from.spent(token);
+                    }
+                }
+            }
         }
     }
 
     /// The call has succeeded, and this is what it had paid last.
     pub fn succeeded(self, own: &Shared, now: Instant) {
-        let payer = self.payer.as_deref().unwrap_or(own);
-        payer.on_success(now, Some(self.token));
+        let from = self.payer.as_deref().unwrap_or(own);
+        let together = self.loss.and_then(|loss| from.end_together(loss));
+        from.on_success(now, Some(together.unwrap_or(self.token)));
     }
 }

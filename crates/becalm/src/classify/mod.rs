@@ -11,6 +11,7 @@ mod cause;
 pub mod connect;
 pub mod grpc;
 pub mod http_status;
+mod loss;
 pub mod mysql;
 pub mod redis;
 pub mod sqlite;
@@ -18,6 +19,7 @@ pub mod sqlstate;
 pub mod websocket;
 
 pub use cause::{Cause, FailureKind};
+pub use loss::Loss;
 
 use core::fmt::Display;
 use core::time::Duration;
@@ -71,6 +73,8 @@ pub struct Failure {
     pub hint: Option<Hint>,
     /// What has failed, if the driver knows it: for the lists of a [`RetryOn`](crate::retry_on::RetryOn).
     pub cause: Option<Cause>,
+    /// What it was lost with, if others were, too: their retries are paid for together.
+    pub loss: Option<Loss>,
 }
 
 impl Failure {
@@ -81,6 +85,7 @@ impl Failure {
             effect: Effect::Unknown,
             hint: None,
             cause: None,
+            loss: None,
         }
     }
 
@@ -110,6 +115,16 @@ impl Failure {
     #[must_use]
     pub const fn hint(mut self, hint: Hint) -> Self {
         self.hint = Some(hint);
+        self
+    }
+
+    /// Says what it was lost with: one connection, or one redial that many wait for.
+    ///
+    /// The budget pays once for all retries after one loss, and not for each. What bounds them is the attempts of each
+    /// call and the pace of the redials, so a driver says it of failures alone that wait for a paced redial.
+    #[must_use]
+    pub const fn lost_with(mut self, loss: Loss) -> Self {
+        self.loss = Some(loss);
         self
     }
 

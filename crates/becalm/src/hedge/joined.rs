@@ -31,6 +31,8 @@ pub(crate) fn joined(earlier: Failure, ago: Duration, last: Failure) -> Failure 
         hint,
         // What ends the call by itself has ended it before another copy could fail.
         cause: last.cause.or(earlier.cause),
+        // One copy that was lost alone pays for the retry.
+        loss: last.loss.filter(|_| earlier.loss == last.loss),
     }
 }
 

@@ -286,6 +286,21 @@ impl<T, R: Random> Reconnector<T, R> {
         self.last
     }
 
+    /// From when on the open connection is healthy, if it is not lost before; never where that is not by time.
+    #[cfg(feature = "std")]
+    pub(super) fn healthy_from(&self) -> Instant {
+        match (self.state, self.plan.valid().healthy) {
+            (
+                State::Open {
+                    is_healthy: true, ..
+                },
+                _,
+            ) => Instant::ZERO,
+            (State::Open { since, .. }, Healthy::After(least)) => since.after(least),
+            _ => Instant::NEVER,
+        }
+    }
+
     fn has_lasted(&self, since: Instant, now: Instant) -> bool {
         matches!(self.plan.valid().healthy, Healthy::After(least) if now.since(since) >= least)
     }

@@ -64,6 +64,7 @@ pub(super) mod plain {
             effect,
             hint,
             cause: _,
+            loss: _,
         } = failure;
         let says_more = hint.is_some() || inside.has_news();
         let is_permanent = class == Class::Permanent && core.shared.class_of(&failure) == class;

@@ -9,6 +9,7 @@ mod readings;
 pub(crate) mod registry;
 #[cfg(feature = "std")]
 mod reload;
+mod together;
 mod twin;
 
 use alloc::boxed::Box;
@@ -59,6 +60,8 @@ pub struct Shared {
     rules: CurrentRules,
     given: Given,
     id: u32,
+    #[cfg(feature = "std")]
+    together: std::sync::OnceLock<Box<together::Together>>,
 }
 
 /// What a state is given besides its policy.

@@ -60,6 +60,8 @@ impl Shared {
             rules: CurrentRules::new(rules),
             given,
             id: next_id(),
+            #[cfg(feature = "std")]
+            together: std::sync::OnceLock::new(),
         };
         shared.publish(shared.rules_of(&shared.hold_rules()));
         shared

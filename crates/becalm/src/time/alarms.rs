@@ -43,9 +43,17 @@ impl Alarms {
     /// Wakes those that are due, in order; whether there were any. One that panics, of which the panic
     /// hook has told, takes nothing from the others.
     pub fn wake_due(&self, now: Instant) -> bool {
+        self.wake_first(now, usize::MAX)
+    }
+
+    /// Wakes so many of those that are due, the first ones.
+    pub fn wake_first(&self, now: Instant, most: usize) -> bool {
         let mut due = Vec::new();
         let mut state = self.state();
-        while let Some((&(at, id), _)) = state.by_time.first_key_value() {
+        while due.len() < most {
+            let Some((&(at, id), _)) = state.by_time.first_key_value() else {
+                break;
+            };
             if at > now.as_nanos() {
                 break;
             }

@@ -7,8 +7,8 @@ use std::task::Wake;
 use super::Instant;
 use super::alarms::{Alarms, Waiting};
 
-/// All who wait for one thing.
-#[derive(Debug)]
+/// All who wait for one thing. Clones are one.
+#[derive(Debug, Clone)]
 pub(crate) struct Everybody {
     alarms: Arc<Alarms>,
     waker: Waker,
@@ -30,6 +30,11 @@ impl Everybody {
     /// Wakes all, once each.
     pub fn wake(&self) {
         self.alarms.wake_due(Instant::ZERO);
+    }
+
+    /// Wakes so many, the first who came.
+    pub fn wake_first(&self, most: usize) {
+        self.alarms.wake_first(Instant::ZERO, most);
     }
 
     /// What wakes all.

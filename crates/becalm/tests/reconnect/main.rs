@@ -10,4 +10,6 @@ mod fleet;
 mod health;
 mod network;
 mod paced;
+#[cfg(feature = "tokio")]
+mod together;
 mod words;

@@ -4,6 +4,7 @@
 //! There is no task: what is to be done (a dial, the wait before it, a check) is a future that lies with the connection, and
 //! those who wait for it poll it in turn. While nobody waits, nothing is dialled.
 
+mod batch;
 mod builder;
 mod get;
 mod none;
@@ -18,13 +19,17 @@ use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 use std::sync::Arc;
 
-use crate::classify::Failure;
+use crate::classify::{Failure, Loss};
 
 use super::Reconnect;
-use super::machine::DialId;
-use work::Core;
+use work::{Core, Lease};
 
 /// A connection that commands share: clones share it, too.
+///
+/// Commands that were lost with one connection pay for their retries [together](Held::lost), and may all come back at once.
+/// If the next connection is cut under commands too, before it has proved healthy, half of those that were in flight may hold
+/// the one after, the others wait in [`get`](Self::get), and so on: a server that cuts under a load of commands gets less of
+/// it, and the wait is no attempt.
 ///
 /// Connecting begins at the top: what is retried around a command has no say in how its connection is dialled
 /// ([`detached`](crate::detached)). After it gave up, the first command that comes later than the policy's cap dials
@@ -49,7 +54,8 @@ use work::Core;
 /// let held = redis.get(Some(Duration::from_secs(2))).await.expect("connected");
 /// let answer = held.get("orders").await;
 /// if answer.is_err() {
-///     held.lost(); // the next command dials anew
+///     let loss = held.lost(); // the next command dials anew, and this one's failure is `lost_with(loss)`
+/// #   let _ = loss;
 /// }
 /// # assert_eq!(answer.ok(), Some(17));
 /// # }
@@ -64,7 +70,7 @@ pub struct SharedConnection<C, E> {
 #[must_use = "it is held for a command"]
 pub struct Held<C, E> {
     connection: C,
-    id: DialId,
+    lease: Lease,
     of: SharedConnection<C, E>,
 }
 
@@ -95,13 +101,17 @@ impl<C, E> Held<C, E> {
     /// however many commands say so.
     ///
     /// What was sent and not answered may have taken effect. Whether to repeat it is the command's own decision.
-    pub fn lost(&self) {
-        self.of.core.lose(self.id, &Failure::transient());
+    ///
+    /// Returns what the command was lost [with](Failure::lost_with): all commands on it, and those that wait for the
+    /// next one, pay for their retries together.
+    pub fn lost(&self) -> Loss {
+        self.lost_as(&Failure::transient())
     }
 
     /// Says that the connection is of no use any more, and what the server has said about coming back, or that it is not to.
-    pub fn lost_as(&self, failure: &Failure) {
-        self.of.core.lose(self.id, failure);
+    pub fn lost_as(&self, failure: &Failure) -> Loss {
+        self.of.core.lose(self.lease.id, failure);
+        self.lease.loss
     }
 }
 

@@ -4,15 +4,16 @@ use core::fmt;
 use std::error::Error;
 use std::sync::Arc;
 
-use crate::classify::{Classify, Failure};
+use crate::classify::{Classify, Failure, Loss};
 use crate::stop::StopReason;
 
 /// There is no connection, and the command has not been sent.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NoConnection<E> {
-    /// The time that the command gave it is over. With it the error of the last dial, if one has failed.
-    TooLate(Option<Arc<E>>),
+    /// The time that the command gave it is over. With it the error of the last dial, if one has failed, and the
+    /// loss whose redial it has waited for, which all who wait for it pay together.
+    TooLate(Option<Arc<E>>, Option<Loss>),
     /// Dialling was given up, for this reason, after this error.
     GaveUp(StopReason, Option<Arc<E>>),
 }
@@ -20,7 +21,7 @@ pub enum NoConnection<E> {
 impl<E> NoConnection<E> {
     /// The error of the last dial, if one has failed.
     pub fn error(&self) -> Option<&E> {
-        let (Self::TooLate(error) | Self::GaveUp(_, error)) = self;
+        let (Self::TooLate(error, _) | Self::GaveUp(_, error)) = self;
         error.as_deref()
     }
 }
@@ -28,7 +29,7 @@ impl<E> NoConnection<E> {
 impl<E> Clone for NoConnection<E> {
     fn clone(&self) -> Self {
         match self {
-            Self::TooLate(error) => Self::TooLate(error.clone()),
+            Self::TooLate(error, loss) => Self::TooLate(error.clone(), *loss),
             Self::GaveUp(reason, error) => Self::GaveUp(*reason, error.clone()),
         }
     }
@@ -41,7 +42,11 @@ impl<E> Classify for NoConnection<E> {
             Self::GaveUp(StopReason::Permanent | StopReason::DoNotRetry, _) => {
                 Failure::permanent().unsent()
             }
-            _ => Failure::transient().unsent(),
+            Self::TooLate(_, loss) => Failure {
+                loss: *loss,
+                ..Failure::transient().unsent()
+            },
+            Self::GaveUp(..) => Failure::transient().unsent(),
         }
     }
 }
@@ -49,7 +54,7 @@ impl<E> Classify for NoConnection<E> {
 impl<E: fmt::Display> fmt::Display for NoConnection<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLate(_) => f.write_str("no connection in time")?,
+            Self::TooLate(..) => f.write_str("no connection in time")?,
             Self::GaveUp(reason, _) => write!(f, "gave up connecting because {reason}")?,
         }
         match self.error() {

@@ -7,13 +7,14 @@ use core::time::Duration;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::classify::Failure;
+use crate::classify::{Failure, Loss};
 use crate::scope::detached;
 use crate::time::{Everybody, Instant, Sleep, Sleeper};
 
 use super::super::Pacer;
 use super::super::machine::{DialId, Next, Reconnector};
 use super::NoConnection;
+use super::batch::{Batch, Holders, Place};
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub(super) type Dialler<C, E> = dyn Fn() -> Boxed<Result<C, (Failure, E)>> + Send + Sync;
@@ -39,6 +40,9 @@ pub(super) struct Core<C, E> {
 pub(super) struct State<C, E> {
     machine: Reconnector,
     open: Option<Open<C>>,
+    batch: Batch,
+    /// Of the connection that is open, or was last, and of the redial after it.
+    loss: Loss,
     work: Work<C, E>,
     failed_at: Instant,
     last_error: Option<Arc<E>>,
@@ -47,6 +51,16 @@ pub(super) struct State<C, E> {
 struct Open<C> {
     connection: C,
     used: Instant,
+    holders: Arc<Holders>,
+}
+
+/// What a command has of a connection besides a clone of it.
+#[derive(Debug, Clone)]
+pub(super) struct Lease {
+    pub id: DialId,
+    pub loss: Loss,
+    /// Its own as long as it holds the connection.
+    _place: Place,
 }
 
 /// What is being done. Who polls it takes it out, since it may run anything, and nothing of that under the lock.
@@ -65,7 +79,7 @@ enum Done<C, E> {
     Check(DialId, bool),
 }
 
-type Ended<C, E> = Result<(C, DialId), NoConnection<E>>;
+type Ended<C, E> = Result<(C, Lease), NoConnection<E>>;
 
 /// What one who looks finds.
 enum Found<C, E> {
@@ -102,8 +116,9 @@ impl<C: Clone + Send + 'static, E: Send + 'static> Core<C, E> {
     }
 
     /// The connection, if it is there and needs no check.
-    pub fn open(&self) -> Option<(C, DialId)> {
+    pub fn open(&self) -> Option<(C, Lease)> {
         let state = &mut *self.state();
+        self.lift(state);
         let is_checked = matches!(state.work, Work::Nothing);
         let open = state.open.as_mut().filter(|_| is_checked)?;
         if let Some(check) = &self.check {
@@ -113,12 +128,17 @@ impl<C: Clone + Send + 'static, E: Send + 'static> Core<C, E> {
             }
             open.used = now;
         }
-        Some((open.connection.clone(), state.machine.last()))
+        let place = state.batch.place(&open.holders)?;
+        Some((
+            open.connection.clone(),
+            lease(state.machine.last(), state.loss, place),
+        ))
     }
 
     fn look(&self) -> Found<C, E> {
         let now = self.sleeper.now();
         let state = &mut *self.state();
+        self.lift(state);
         match mem::replace(&mut state.work, Work::Taken) {
             Work::Nothing => (),
             Work::Taken => return Found::Nothing,
@@ -139,7 +159,13 @@ impl<C: Clone + Send + 'static, E: Send + 'static> Core<C, E> {
                 if let Some(check) = self.check.as_ref().filter(|it| idle >= it.idle) {
                     return Found::Work(Work::Check(id, self.check(check, open)));
                 }
-                Found::Ended(Ok((open.connection.clone(), id)))
+                match state.batch.place(&open.holders) {
+                    Some(place) => {
+                        let lease = lease(id, state.loss, place);
+                        Found::Ended(Ok((open.connection.clone(), lease)))
+                    }
+                    None => Found::Nothing,
+                }
             }
             (Next::GaveUp(reason), _) => {
                 Found::Ended(Err(NoConnection::GaveUp(reason, state.last_error.clone())))
@@ -192,8 +218,10 @@ impl<C: Clone + Send + 'static, E: Send + 'static> Core<C, E> {
                 let open = Some(Open {
                     connection,
                     used: now,
+                    holders: Holders::new(&self.waiting),
                 });
                 if state.machine.opened(id, now) {
+                    state.loss = Loss::unique();
                     mem::replace(&mut state.open, open)
                 } else {
                     open
@@ -222,7 +250,23 @@ impl<C, E> Core<C, E> {
     }
 
     pub fn too_late(&self) -> NoConnection<E> {
-        NoConnection::TooLate(self.state().last_error.clone())
+        let state = self.state();
+        NoConnection::TooLate(state.last_error.clone(), Some(state.loss))
+    }
+
+    /// While commands wait for a place on the open connection: when it will have proved healthy, if it ends by time.
+    pub fn is_full_until(&self) -> Option<Instant> {
+        let state = self.state();
+        let is_full = state.open.is_some() && state.batch.is_bounded();
+        let healthy_from = state.machine.healthy_from();
+        (is_full && healthy_from != Instant::NEVER).then_some(healthy_from)
+    }
+
+    /// A connection that has proved healthy has places for all.
+    fn lift(&self, state: &mut State<C, E>) {
+        if state.batch.is_bounded() && state.machine.healthy_from() <= self.sleeper.now() {
+            state.batch.lift();
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State<C, E>> {
@@ -235,6 +279,8 @@ impl<C, E> State<C, E> {
         Self {
             machine,
             open: None,
+            batch: Batch::default(),
+            loss: Loss::unique(),
             work: Work::Nothing,
             failed_at: Instant::ZERO,
             last_error: None,
@@ -243,11 +289,27 @@ impl<C, E> State<C, E> {
 
     /// What is left of the connection: to be dropped without the lock, since it may run anything.
     fn lose(&mut self, id: DialId, now: Instant, failure: &Failure) -> Option<Open<C>> {
+        let was_healthy = self.machine.healthy_from() <= now;
         if !self.machine.failed(id, now, failure) {
             return None;
         }
         self.failed_at = now;
-        self.open.take()
+        if was_healthy {
+            self.batch.lift();
+        }
+        let lost = self.open.take();
+        if let Some(lost) = &lost {
+            self.batch.cut(&lost.holders);
+        }
+        lost
+    }
+}
+
+fn lease(id: DialId, loss: Loss, place: Place) -> Lease {
+    Lease {
+        id,
+        loss,
+        _place: place,
     }
 }
 
