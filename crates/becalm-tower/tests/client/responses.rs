@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use becalm::policy::Mode;
 use becalm::run::{Last, Stopped};
 use becalm::{Breaker, Jitter, Policy, StopReason};
 use becalm_http_faults::{Pieces, bytes, quick};
@@ -34,6 +35,26 @@ async fn the_last_answer_comes_back_as_it_came_with_a_record_of_the_call() {
         let body = answer.into_body().collect().await.expect("a body");
         assert_eq!(body.to_bytes(), bytes(5));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_the_policy_only_observes_the_first_answer_comes_back_and_an_attempt_is_not_cut() {
+    let policy = quick().attempt_timeout(Duration::from_secs(1));
+    let retrier = policy
+        .mode(Mode::Observe)
+        .retrier()
+        .expect("a valid policy");
+    let script = [with(503, &[("x-request", "17")]), Does::Stalls];
+    let service = MadeUp::new(script);
+    let mut client = RetryLayer::new(&retrier).layer(service.clone());
+    let answer = client.call(request("GET", "")).await.expect("an answer");
+    assert_eq!((answer.status().as_u16(), service.count()), (503, 1));
+    assert_eq!(answer.headers()["x-request"], "17");
+    assert_eq!(retrier.observed().retries, 1);
+    let stalls = client.call(request("GET", ""));
+    let cut = tokio::time::timeout(Duration::from_secs(5), stalls).await;
+    assert!(cut.is_err(), "by the caller alone");
+    assert_eq!((service.count(), retrier.observed().cuts), (2, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -350,6 +350,26 @@ fn layers_below_retry_as_if_it_were_not_there_and_layers_above_as_well() {
     assert_eq!(inner.observed().retries, 1);
 }
 
+/// One that runs once below a layer that may repeat is not held back by one that only observes.
+#[test]
+fn what_leaves_repeating_to_the_outermost_repeats_below_one_that_observes() {
+    let clock = FakeSleeper::auto();
+    let outer = on(&clock, fixed(MS).attempts(2));
+    let inner = on(&clock, fixed(MS).nested(Nested::Outermost));
+    for (mode, expected) in [(Mode::Enforce, 2), (Mode::Observe, 4)] {
+        outer.set_mode(mode);
+        let mut tries = 0;
+        let call = outer.retry_blocking(|_| {
+            inner.retry_blocking(|_| {
+                tries += 1;
+                Err::<(), _>(Fault::DOWN)
+            })
+        });
+        call.unwrap_err();
+        assert_eq!(tries, expected, "{mode:?}");
+    }
+}
+
 /// The deadline of a layer above is that layer's to keep: it is handed on, and refuses nothing here.
 #[test]
 fn the_deadline_above_is_handed_on_and_refuses_nothing() {
