@@ -98,7 +98,8 @@ fn amplification_bound(variant: &Variant, measured: &Measured) -> f64 {
         return f64::INFINITY;
     };
     let allowed = measured.phases.iter().map(|phase| {
-        let extra = budget.held() + budget.floor_per_second * phase.length.as_secs_f64();
+        let rate = count(phase.calls) / phase.length.as_secs_f64();
+        let extra = budget.held_at(rate) + budget.floor_per_second * phase.length.as_secs_f64();
         1.0 + budget.ratio + extra / count(phase.calls.max(1))
     });
     allowed.fold(AMPLIFICATION, f64::max)

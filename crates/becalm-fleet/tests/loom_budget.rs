@@ -29,7 +29,7 @@ fn what_is_leased_spent_and_given_back_adds_up() {
         let Step::Send(first) = exchanges.poll(&budget, at(1000)) else {
             panic!("it is due");
         };
-        let answer = Answer::new(2, 1, 0);
+        let answer = Answer::new(2, 1, 0, 0);
         exchanges.answered(&budget, at(1000), first.sequence, answer);
         let other = Arc::clone(&budget);
         let there = thread::spawn(move || u32::from(other.withdraw(at(0), &FAILURE).is_some()));
@@ -56,7 +56,7 @@ fn a_lease_that_ends_and_comes_back_mints_nothing() {
         let Step::Send(first) = exchanges.poll(&budget, at(3000)) else {
             panic!("it is due");
         };
-        let answer = Answer::new(0, 1, 0);
+        let answer = Answer::new(0, 1, 0, 0);
         exchanges.answered(&budget, at(3000), first.sequence, answer);
         let spent = there.join().unwrap();
         let left = budget.gauges().held;

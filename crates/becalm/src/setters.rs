@@ -1,6 +1,7 @@
 //! How is a plain field of a configuration set in a chain?
 
-/// One setter for each field named. That of an optional field takes the value or an `Option` of it.
+/// One setter for each field named. That of an optional field takes the value or an `Option` of it, and one of
+/// `impl Into<_>` what becomes the value.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __setters {
@@ -18,6 +19,15 @@ macro_rules! __setters {
         $(#[$doc])*
         #[must_use]
         pub fn $name(mut self, $name: impl Into<Option<$type>>) -> Self {
+            self.$name = $name.into();
+            self
+        }
+        $crate::__setters!(@fields $($rest)*);
+    };
+    (@fields $(#[$doc:meta])* $name:ident: impl Into<$type:ty>; $($rest:tt)*) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, $name: impl Into<$type>) -> Self {
             self.$name = $name.into();
             self
         }

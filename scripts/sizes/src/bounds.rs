@@ -4,12 +4,12 @@
 
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
-    ("becalm", 20_280),
+    ("becalm", 20_620),
     ("becalm-cli", 10_500),
     ("becalm-ws", 7_000),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 101_870;
+pub const LINES_OF_ALL: usize = 102_300;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 5;
@@ -19,7 +19,7 @@ pub const CIRCLES: usize = 4;
 /// The crate whose public items are bounded.
 pub const CORE: &str = "becalm";
 /// Its public items that the documentation shows.
-pub const REACHABLE: usize = 195;
+pub const REACHABLE: usize = 196;
 /// Its public items that it does not show.
 pub const HIDDEN: usize = 15;
 /// The names at its root.

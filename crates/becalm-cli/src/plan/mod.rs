@@ -81,7 +81,8 @@ its timeout, can take; null where nothing bounds it.
 What \"protection\" has is, with its \"text\" as a flag:
   throttle  sent_per_accepted, most_shed, window_ms
   rate      max_wait_ms
-  budget    an entry for each kind: kind, burst (retries at once), share of what
+  budget    an entry for each kind: kind, burst (retries at once, at any rate),
+            burst_seconds (of what earns them, where that is more), share of what
             earns them (\"of\": first_tries, successes, clean_successes,
             calls_under_way, time), per_minute, and throttled: burst and share
             after throttled failures, where they differ

@@ -74,7 +74,13 @@ fn budget(grant: &Grant) -> String {
         Earner::CleanSuccesses => "successes without a retry",
         Earner::FirstTries => "first tries",
     };
-    let mut sentence = format!("budget {kind}: {burst} retries at once, then {share} of {of}");
+    let at_once = match grant.burst_seconds {
+        Some(seconds) => {
+            format!("{share} of the {of} of {seconds} s, and at least {burst}, at once")
+        }
+        None => format!("{burst} retries at once"),
+    };
+    let mut sentence = format!("budget {kind}: {at_once}, then {share} of {of}");
     if grant.per_minute > 0.0 {
         let (number, time) = match grant.per_minute {
             ..1.0 => (grant.per_minute * 60.0, "an hour"),
@@ -268,6 +274,10 @@ mod tests {
             (
                 "ratio:0.1,burst:10,floor:2",
                 "budget ratio: 10 retries at once, then 10% of successes and 2 a second",
+            ),
+            (
+                "ratio:0.1,burst:5s,min:20,floor:0",
+                "budget ratio: 10% of the successes of 5 s, and at least 20, at once, then 10% of successes",
             ),
             (
                 "first-tries:0.1,burst:10",

@@ -32,15 +32,18 @@ pub struct Answer {
     pub instances: u32,
     /// The store's time, in microseconds.
     pub at: u64,
+    /// Whole tokens that a full bucket holds.
+    pub burst: u32,
 }
 
 impl Answer {
     /// An answer of a store of your own.
-    pub const fn new(granted: u32, instances: u32, at: u64) -> Self {
+    pub const fn new(granted: u32, instances: u32, at: u64, burst: u32) -> Self {
         Self {
             granted,
             instances,
             at,
+            burst,
         }
     }
 }
@@ -48,8 +51,9 @@ impl Answer {
 /// The bucket of a fleet, and whom it knows.
 ///
 /// An exchange adds `ratio` x what was earned, what comes back and `floor` x time, up to the burst less what the process keeps (as if that
-/// came back and were granted anew, but for its one), and takes `min(ask, max(1, part x bucket))` whole tokens. A bucket that nobody has come to, as that of a store that was emptied, holds a tenth of the
-/// burst.
+/// came back and were granted anew, but for its one), and takes `min(ask, max(1, part x bucket))` whole tokens. A burst in time is what
+/// the fleet earns in it at its mean rate, since the last look that is at least that old: one exchange at most in that time is a look.
+/// A bucket that no process has come to, as that of a store that was emptied, holds a tenth of the least burst.
 ///
 /// ```
 /// use becalm::Budget;
@@ -70,6 +74,8 @@ impl Answer {
 #[derive(Debug, Clone, Default)]
 pub struct Bucket {
     level: Option<Level>,
+    earned: u64,
+    looks: [Look; 2],
     known: BTreeMap<u64, Known>,
     /// Whom it has heard of, since when it has not: the longest first.
     silent: BTreeSet<(u64, u64)>,
@@ -79,6 +85,13 @@ pub struct Bucket {
 struct Level {
     tokens: f64,
     at: u64,
+}
+
+/// What the fleet had earned at a time of the store. The rate is that since the older of two; the newer takes its place.
+#[derive(Debug, Clone, Copy, Default)]
+struct Look {
+    at: u64,
+    earned: u64,
 }
 
 /// The last exchange of a process.
@@ -98,16 +111,24 @@ impl Bucket {
     /// A process comes, at this time of the store in microseconds.
     #[expect(clippy::cast_precision_loss)] // exact up to 2^53
     pub fn exchange(&mut self, fleet: &Fleet, now: u64, exchange: &Exchange) -> Answer {
-        let (ratio, burst) = (fleet.ratio(), fleet.ratio().held());
+        let ratio = fleet.ratio();
         let level = self.level.unwrap_or(Level {
-            tokens: burst * FIRST,
+            tokens: ratio.held() * FIRST,
             at: now,
         });
+        if self.level.is_none() {
+            self.earned = 0;
+            self.looks = [Look { at: now, earned: 0 }; 2];
+        }
         // A clock that was put back adds nothing.
         let now = now.max(level.at);
         let mut tokens = level.tokens + ratio.floor_per_second * ((now - level.at) as f64 / 1e6);
         self.forget(now, fleet);
         let last = self.known.get(&exchange.instance).copied();
+        if last.is_none_or(|last| exchange.sequence > last.sequence) {
+            self.earned += exchange.earned;
+        }
+        let burst = self.burst(fleet, now);
         let granted = match last {
             Some(last) if exchange.sequence == last.sequence => last.granted,
             // Overtaken by a later one, whose answer counts.
@@ -132,7 +153,29 @@ impl Bucket {
             granted,
             instances: u32::try_from(self.known.len()).unwrap_or(u32::MAX),
             at: now,
+            burst: whole(burst),
         }
+    }
+
+    /// What a full bucket holds now.
+    #[expect(clippy::cast_precision_loss)] // exact up to 2^53
+    fn burst(&mut self, fleet: &Fleet, now: u64) -> f64 {
+        let ratio = fleet.ratio();
+        let span = u64::try_from(ratio.burst.span().as_micros()).unwrap_or(u64::MAX);
+        if span == 0 {
+            return ratio.held();
+        }
+        let [older, newer] = &mut self.looks;
+        if now - newer.at >= span {
+            *older = *newer;
+            *newer = Look {
+                at: now,
+                earned: self.earned,
+            };
+        }
+        let earned = ratio.ratio * (self.earned - older.earned) as f64;
+        let spans = (now - older.at).max(span) as f64 / span as f64;
+        ratio.held().max(earned / spans)
     }
 
     /// What is in it.
@@ -177,8 +220,11 @@ impl Bucket {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // down to whole tokens
 fn grant(ask: u32, part: f64, tokens: f64) -> u32 {
-    let most = (part * tokens).max(1.0).min(tokens.max(0.0));
-    ask.min(most as u32)
+    ask.min(whole((part * tokens).max(1.0).min(tokens.max(0.0))))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // down to whole tokens
+fn whole(tokens: f64) -> u32 {
+    tokens as u32
 }

@@ -11,7 +11,7 @@ use becalm::support::{require, setters};
 #[non_exhaustive]
 pub struct Fleet {
     /// What the whole fleet may retry: a [`Budget::Ratio`], or a [`Budget::FirstTries`]. The burst is the fleet's: half a second's
-    /// share (`ratio` x calls a second / 2) fills the time between two exchanges. The floor is the fleet's, too.
+    /// share (`ratio` x calls a second / 2) fills the time between two exchanges. One in time is that of what the fleet earns. The floor is the fleet's, too.
     pub budget: Budget,
     /// The part of the bucket that one exchange may take, above 0, at most 1. Default 0.5: with much less the busiest starve
     /// between two exchanges.

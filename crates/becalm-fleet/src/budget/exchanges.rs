@@ -48,6 +48,8 @@ pub struct Exchanges {
     is_alone: bool,
     /// The most processes of which the store had heard, in its answers in this memory and the one before.
     instances: [u32; 2],
+    /// What a full bucket holds, as the store said last.
+    burst: f64,
     /// When this memory began.
     remembers: Instant,
     /// What the last exchange asked for.
@@ -148,6 +150,7 @@ impl Exchanges {
             lease_ends: now.after(budget.fleet().lease),
             is_alone: false,
             instances: [0; 2],
+            burst: budget.fleet().ratio().held(),
             remembers: now,
             asks: 0,
             is_dry: false,
@@ -158,7 +161,7 @@ impl Exchanges {
     pub fn poll(&mut self, budget: &FleetBudget, now: Instant) -> Step {
         if !self.is_alone && now >= self.lease_ends {
             self.is_alone = true;
-            budget.end_lease(self.most_alone(budget));
+            budget.end_lease(self.most_alone());
         }
         let lease_ends = if self.is_alone {
             Instant::NEVER
@@ -196,6 +199,7 @@ impl Exchanges {
         self.is_dry = self.asks > 0 && answer.granted == 0;
         self.lease_ends = sent.after(budget.fleet().lease);
         self.count_instances(budget, now, answer.instances);
+        self.burst = budget.fleet().ratio().held().max(answer.burst.into());
         let period = budget.fleet().period;
         self.trip = now.since(sent);
         // From when it was sent: it was granted no earlier.
@@ -204,7 +208,7 @@ impl Exchanges {
             from: sent,
             lasts: period.mul_f64(LONGEST).saturating_add(self.trip),
         };
-        let large = self.part(budget).map(|part| (LARGE * part).max(1.0));
+        let large = self.part().map(|part| (LARGE * part).max(1.0));
         if large.is_some_and(|large| f64::from(answer.granted) >= large) {
             self.due = self.due.min(sent.after(period.mul_f64(self.horizon)));
         }
@@ -239,15 +243,15 @@ impl Exchanges {
     }
 
     /// Its part of the burst, once it has heard of others.
-    fn part(&self, budget: &FleetBudget) -> Option<f64> {
+    fn part(&self) -> Option<f64> {
         let instances = self.instances.into_iter().max().filter(|it| *it > 0)?;
-        Some(budget.fleet().ratio().burst / f64::from(instances))
+        Some(self.burst / f64::from(instances))
     }
 
     /// What it may hold without a store: no more than it wants in a period, since the bucket may be full beside it (what it saves is
     /// then no more than it earns in one, or it would not be left), and no more than its part of the burst.
-    fn most_alone(&self, budget: &FleetBudget) -> f64 {
-        self.part(budget).unwrap_or(1.0).min(self.lately + 1.0)
+    fn most_alone(&self) -> f64 {
+        self.part().unwrap_or(1.0).min(self.lately + 1.0)
     }
 
     /// What is wanted, and how much of that it would like to hold.
@@ -260,7 +264,7 @@ impl Exchanges {
         // Who wants nothing any more leases nothing anew.
         let before = if self.lately > 0.0 { self.wants } else { 0.0 };
         self.wants = self.lately.max(before * (1.0 - passed.min(1.0) / 2.0));
-        let part = self.part(budget);
+        let part = self.part();
         let large = part.map(|part| 2.0 * LARGE * part / self.wants);
         self.horizon = large.map_or(1.0, |large| large.clamp(SOONEST, 1.0));
         let ahead = AHEAD * self.wants * (self.horizon + in_periods(self.trip));
@@ -273,7 +277,7 @@ impl Exchanges {
     fn begin(&mut self, budget: &FleetBudget, now: Instant) -> Exchange {
         self.count(budget, now);
         budget.wants(self.target);
-        budget.hold_at_most(self.most_alone(budget));
+        budget.hold_at_most(self.most_alone());
         // What is given back to a store that is not there is lost.
         let returned = if self.is_heard {
             let surplus = budget.take_surplus(self.target);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use becalm::budget::RetryBudget;
+use becalm::budget::{Burst, RetryBudget};
 use becalm::rng::{Random, SplitMix64};
 use becalm::{Budget, Failure, time::Instant};
 use becalm_fleet::budget::{Answer, Bucket, Exchange, Exchanges, Fleet, FleetBudget, Step};
@@ -15,6 +15,8 @@ struct Weather {
     seed: u64,
     processes: usize,
     burst: f64,
+    /// Seconds that earn the burst, where that is more; 0 for none.
+    span: u32,
     lost: f64,
     repeated: f64,
     /// The longest time of a message, in ticks.
@@ -34,11 +36,12 @@ fn any_weather() -> impl Strategy<Value = Weather> {
     let often = || prop_oneof![1 => Just(0.0), 2 => 0.0..0.7_f64];
     // Of a period's share, and of many.
     let bursts = prop_oneof![1.0..40.0_f64, 40.0..2000.0];
-    let sizes = (any::<u64>(), 1..8_usize, bursts, 0..25_u32);
+    let spans = prop_oneof![Just(0), 1..20_u32];
+    let sizes = (any::<u64>(), 1..8_usize, bursts, spans, 0..25_u32);
     let away = (rare(), rare(), 0.1..2.0_f64);
     (sizes, often(), often(), rare(), rare(), away).prop_map(
         |(
-            (seed, processes, burst, delay),
+            (seed, processes, burst, span, delay),
             lost,
             repeated,
             crashes,
@@ -49,6 +52,7 @@ fn any_weather() -> impl Strategy<Value = Weather> {
                 seed,
                 processes,
                 burst,
+                span,
                 lost,
                 repeated,
                 delay,
@@ -121,7 +125,14 @@ struct World {
 
 impl World {
     fn new(weather: &Weather) -> Self {
-        let budget = Budget::ratio(RATIO).burst(weather.burst);
+        let burst = match weather.span {
+            0 => Burst::Tokens(weather.burst),
+            seconds => Burst::Earned {
+                span: Duration::from_secs(seconds.into()),
+                min: weather.burst,
+            },
+        };
+        let budget = Budget::ratio(RATIO).burst(burst);
         let mut world = Self {
             fleet: Fleet::new(budget.floor_per_second(0.0)),
             random: SplitMix64::new(weather.seed),
@@ -307,6 +318,26 @@ fn share(history: &[Tick], ticks: usize) -> f64 {
     RATIO * history.windows(ticks).map(earned).fold(0.0, f64::max)
 }
 
+/// The most tokens that a span of ticks can have earned, at the mean rate of a span or more, as the store hears of it.
+fn earned_in_span(history: &[Tick], span: usize, late: usize) -> f64 {
+    let mut sums = vec![0];
+    for tick in history {
+        sums.push(sums[sums.len() - 1] + u64::from(tick.earned));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "small")]
+    let of = |ticks: usize| {
+        let long = (ticks + late).min(history.len());
+        let most = sums
+            .windows(long + 1)
+            .map(|it| it[long] - it[0])
+            .max()
+            .unwrap();
+        RATIO * most as f64 * span as f64 / ticks as f64
+    };
+    // The mean of two spans or more is no more than that of one of its parts.
+    (span..2 * span).map(of).fold(0.0, f64::max)
+}
+
 /// The most retries above the ratio and what is allowed else, over any window.
 fn excess(history: &[Tick], burst: f64) -> f64 {
     let (mut worst, mut here) = (0.0_f64, 0.0_f64);
@@ -329,6 +360,7 @@ fn excess_of_cut_off(cut: usize, from: u32, until: u32, calls: impl Fn(u32) -> [
         seed: 1,
         processes: 10,
         burst: 1000.0,
+        span: 0,
         lost: 0.0,
         repeated: 0.0,
         delay: 0,
@@ -437,8 +469,10 @@ proptest! {
         let history = history(&weather);
         // The longest time between two exchanges: one that is lost is given up after two periods.
         let between = if weather.lost > 0.0 { 100 } else { 55 };
-        let share = share(&history, between + 2 * weather.delay as usize);
-        let constant = weather.burst.max(1.0 + RATIO) + f64::from(u32::try_from(weather.processes).unwrap()) + share;
+        let late = between + 2 * weather.delay as usize;
+        let span = (weather.span * TICKS_PER_SECOND) as usize;
+        let burst = earned_in_span(&history, span, late).max(weather.burst).max(1.0 + RATIO);
+        let constant = burst + f64::from(u32::try_from(weather.processes).unwrap()) + share(&history, late);
         let worst = excess(&history, weather.burst);
         prop_assert!(worst <= constant + 1e-6, "{worst} > {constant}");
     }

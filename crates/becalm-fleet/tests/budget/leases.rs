@@ -194,12 +194,12 @@ fn who_is_granted_much_is_back_soon() {
         let mut lone = Lone::of(hundred());
         lone.retries(40);
         let sequence = lone.poll(1000).expect("it is due").sequence;
-        let answer = Answer::new(0, 100, 0);
+        let answer = Answer::new(0, 100, 0, 0);
         lone.exchanges
             .answered(&lone.budget, at(1000), sequence, answer);
         lone.retries(40);
         let sequence = lone.poll(2200).expect("it is due").sequence;
-        let answer = Answer::new(granted, 100, 0);
+        let answer = Answer::new(granted, 100, 0, 0);
         lone.exchanges
             .answered(&lone.budget, at(2200), sequence, answer);
         (2200..4000).find(|millis| lone.poll(*millis).is_some())
@@ -267,7 +267,7 @@ fn a_store_that_was_emptied_knows_few_and_that_does_not_raise_their_part() {
             lone.retries(40);
             now += 1200;
             let sequence = lone.poll(now).expect("it is due").sequence;
-            let answer = Answer::new(0, *instances, 0);
+            let answer = Answer::new(0, *instances, 0, 0);
             lone.exchanges
                 .answered(&lone.budget, at(now), sequence, answer);
         }

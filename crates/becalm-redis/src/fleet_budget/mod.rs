@@ -82,7 +82,8 @@ impl FleetBucket {
             .arg(ratio.held())
             .arg(ratio.floor_per_second);
         let memory = u64::try_from(fleet.memory().as_micros()).unwrap_or(u64::MAX);
-        command.arg(fleet.part).arg(memory);
+        let span = u64::try_from(ratio.burst.span().as_micros()).unwrap_or(u64::MAX);
+        command.arg(fleet.part).arg(memory).arg(span);
         command
     }
 }
@@ -108,7 +109,7 @@ impl Store for FleetBucket {
                 .query_async(&mut redis)
                 .await;
         }
-        let (granted, instances, at) = answer?;
-        Ok(Answer::new(granted, instances, at))
+        let (granted, instances, at, burst) = answer?;
+        Ok(Answer::new(granted, instances, at, burst))
     }
 }

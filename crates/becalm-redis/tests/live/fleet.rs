@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::budget::RetryBudget;
+use becalm::budget::{Burst, RetryBudget};
 use becalm::rng::{Random, SplitMix64};
 use becalm::time::Instant;
 use becalm::{Budget, Failure};
@@ -72,13 +72,20 @@ async fn the_script_grants_what_the_pure_function_grants_in_a_thousand_sequences
             let share = (below(1 << 20) + 1) as f64 / f64::from(1 << 20);
             share * f64::from(most)
         });
-        let budget = Budget::ratio(ratio)
-            .burst(burst.max(1.0))
-            .floor_per_second(floor);
+        // In time, so short that the store looks at every few exchanges.
+        let burst = match sequence % 2 {
+            0 => Burst::Tokens(burst.max(1.0)),
+            _ => Burst::Earned {
+                span: Duration::from_micros(below(1000) + 1),
+                min: burst.max(1.0),
+            },
+        };
+        let budget = Budget::ratio(ratio).burst(burst).floor_per_second(floor);
         let fleet = Fleet::new(budget).part(part);
         let store = FleetBucket::new(&redis, &format!("sequence {sequence}"));
         let mut bucket = Bucket::default();
-        let mut processes = [0, 1, 2].map(|it| Process::new(fleet, sequence * 3 + it));
+        let own = Fleet::new(Budget::ratio(ratio));
+        let mut processes = [0, 1, 2].map(|it| Process::new(own, sequence * 3 + it));
         let mut sent: Vec<Exchange> = Vec::new();
         for _ in 0..8 {
             let exchange = if !sent.is_empty() && below(3) == 0 {

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
+use becalm::budget::Burst;
 use becalm::{Budget, Policy, duration};
 
 use super::scale::Scale;
@@ -48,7 +49,7 @@ settings! {
         Ok(())
     };
     "burst" Number |policy, text| {
-        let burst = number(text)?;
+        let burst = burst(text)?;
         let set = |budget: &mut becalm::budget::Ratio| budget.burst = burst;
         policy.budget = with_ratio(policy.budget, Budget::default().burst(burst), set);
         Ok(())
@@ -123,6 +124,14 @@ fn whole(text: &str) -> Result<u32, String> {
 fn number(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|it: &f64| it.is_finite());
     number.ok_or_else(|| "write a number, such as 0.1".into())
+}
+
+/// A number of tokens, or the time that earns them.
+fn burst(text: &str) -> Result<Burst, String> {
+    let burst = number(text).map(Burst::from);
+    burst
+        .or_else(|_| time(text).map(Burst::from))
+        .map_err(|_| "write a number such as 10, or a duration such as 5s".into())
 }
 
 fn word<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {

@@ -11,8 +11,11 @@ pub struct Grant {
     pub kind: &'static str,
     /// As a flag.
     pub text: String,
-    /// Retries that a full budget grants at once.
+    /// Retries that a full budget grants at once, at any rate of calls.
     pub burst: f64,
+    /// The seconds of what earns retries that a full budget grants at once, where that is more than `burst`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_seconds: Option<f64>,
     /// Retries for each of what earns them, once the burst is spent; 0 where nothing but time does.
     pub share: f64,
     /// What earns them.
@@ -60,6 +63,7 @@ fn grant(budget: Budget) -> Option<Grant> {
         kind,
         text: budget.to_string(),
         burst,
+        burst_seconds: None,
         share,
         of,
         per_minute,
@@ -67,7 +71,11 @@ fn grant(budget: Budget) -> Option<Grant> {
     };
     let ratio = |kind, it: Ratio, earner| {
         let per_minute = (it.floor_per_second * 60.0 * 1e4).round() / 1e4;
-        of(kind, it.held().floor(), it.ratio, earner, per_minute)
+        let span = it.burst.span();
+        Grant {
+            burst_seconds: (!span.is_zero()).then_some(span.as_secs_f64()),
+            ..of(kind, it.held().floor(), it.ratio, earner, per_minute)
+        }
     };
     Some(match budget {
         Budget::Ratio(it) => ratio("ratio", it, Successes),

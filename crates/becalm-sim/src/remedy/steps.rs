@@ -1,7 +1,9 @@
 //! Which changes are tried, the smallest first?
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
+use becalm::budget::Burst;
 use becalm::support::Human;
 use becalm::{Budget, Jitter, Policy};
 
@@ -48,7 +50,12 @@ const SETTINGS: [Remedial; 5] = [
 /// Whether it grants no more than the default one.
 fn is_fed_by_success(budget: &Budget) -> bool {
     let mut kinds = budget.kinds();
-    kinds.any(|it| matches!(it, Budget::Ratio(ratio) if ratio.ratio <= 0.1 && ratio.burst <= 10.0))
+    kinds
+        .any(|it| matches!(it, Budget::Ratio(ratio) if ratio.ratio <= 0.1 && is_small(ratio.burst)))
+}
+
+fn is_small(burst: Burst) -> bool {
+    burst.least() <= 10.0 && burst.span() <= Duration::from_secs(5)
 }
 
 /// Places up to which every set of them is tried; of more, each alone and all together.

@@ -31,6 +31,9 @@ pub(super) trait Account: fmt::Debug + Send + Sync {
     /// How much is left.
     fn level(&self, now: Instant) -> Level;
 
+    /// Its traffic begins at this instant.
+    fn begin(&self, _now: Instant) {}
+
     /// A first try begins.
     fn first_try(&self, _now: Instant) {}
 

@@ -5,6 +5,7 @@
 
 use core::time::Duration;
 
+use super::burst::Burst;
 use super::invalid::InvalidBudget;
 use crate::reasons::require;
 use crate::setters::setters;
@@ -12,7 +13,8 @@ use crate::setters::setters;
 /// Retries are a share of what earns them: of the calls that succeed, or of first tries.
 ///
 /// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`,
-/// and what came back in it.
+/// and what came back in it. A [`Burst`] in time counts by the mean rate before the interval's first retry, and by its
+/// `min` since the budget was made.
 ///
 /// [`Budget::Ratio`](super::Budget::Ratio) is earned by calls that succeed, once a call whatever its
 /// attempts; [`Budget::FirstTries`](super::Budget::FirstTries) by calls that begin. The deposits of
@@ -24,8 +26,8 @@ pub struct Ratio {
     /// share of the Google SRE book (ch. 21, *Handling Overload*).
     pub ratio: f64,
     /// Tokens that a full budget holds; where 1 + `ratio` is more, that is held in its place, or a
-    /// deposit would be lost in part while retries are wanted. From 1 to 1 000 000. Default 10.
-    pub burst: f64,
+    /// deposit would be lost in part while retries are wanted. Default 10.
+    pub burst: Burst,
     /// Tokens that each second adds, whatever the traffic. From 0 to 10 000, in steps of a millionth
     /// an hour. Default 10 an hour of successes, so that a client with few calls has its burst again
     /// within an hour; 0 of first tries.
@@ -35,7 +37,7 @@ pub struct Ratio {
 impl Ratio {
     pub(crate) const DEFAULT: Self = Self {
         ratio: 0.1,
-        burst: 10.0,
+        burst: Burst::DEFAULT,
         floor_per_second: 10.0 / 3600.0,
     };
 
@@ -47,25 +49,30 @@ impl Ratio {
 
     pub(super) const NOTHING: Self = Self {
         ratio: 0.0,
-        burst: 0.0,
+        burst: Burst::Tokens(0.0),
         floor_per_second: 0.0,
     };
 
-    /// Tokens that a full budget holds: the burst, or 1 + `ratio` where that is more.
+    /// Tokens that a full budget holds at any rate: the least burst, or 1 + `ratio` where that is more.
     pub const fn held(self) -> f64 {
-        self.burst.max(1.0 + self.ratio)
+        self.burst.least().max(1.0 + self.ratio)
+    }
+
+    /// Tokens that a full budget holds where each second brings this number of what earns them.
+    pub fn held_at(self, per_second: f64) -> f64 {
+        self.held().max(self.burst.at(self.ratio * per_second))
     }
 
     pub(super) fn validate(self) -> Result<(), InvalidBudget> {
         let floors = 0.0..=1e4;
         require(&[
             ((1e-6..=1e3).contains(&self.ratio), InvalidBudget::Ratio),
-            ((1.0..=1e6).contains(&self.burst), InvalidBudget::Burst),
             (
                 floors.contains(&self.floor_per_second),
                 InvalidBudget::Floor,
             ),
-        ])
+        ])?;
+        self.burst.validate()
     }
 }
 
@@ -81,8 +88,8 @@ setters! {
     impl Ratio;
     /// Sets the tokens of a deposit.
     ratio: f64;
-    /// Sets the tokens of a full budget.
-    burst: f64;
+    /// Sets the tokens of a full budget: a number, or the time that earns them.
+    burst: impl Into<Burst>;
     /// Sets the tokens that each second adds.
     floor_per_second: f64;
 }

@@ -11,6 +11,9 @@ reasons! {
     Ratio: "the budget's ratio must be from 0.000001 to 1000; use none for no bound";
     /// The burst is out of range.
     Burst: "the budget's burst must be from 1 to 1000000 tokens";
+    /// The time of a burst is out of range.
+    BurstSpan: "the budget's burst must be a duration from 100ms to 60s, such as 5s, where it is not a number; a min \
+                stands beside a duration only";
     /// The floor of a ratio or of a window is out of range.
     Floor: "the budget's floor must be from 0 to 10000 tokens per second";
     /// The capacity of tokens is out of range.

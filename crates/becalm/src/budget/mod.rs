@@ -7,8 +7,11 @@
 
 mod account;
 mod balance;
+mod bound;
+mod burst;
 mod concurrency;
 mod config;
+mod earnings;
 mod grpc;
 #[cfg(feature = "std")]
 mod idle;
@@ -24,6 +27,7 @@ mod when_spent;
 mod window;
 mod withdrawal;
 
+pub use burst::Burst;
 pub use config::{Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
 pub use invalid::InvalidBudget;
 pub use kind::{Budget, Kind};

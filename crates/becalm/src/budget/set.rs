@@ -108,9 +108,17 @@ impl Budgets {
         new
     }
 
+    /// Its traffic begins at this instant, and not at the clock's zero.
+    pub(crate) fn begin(&self, now: Instant) {
+        for (_, account) in self.accounts(self.head().kinds()) {
+            account.begin(now);
+        }
+    }
+
     /// Takes over another configuration in place, so that a reload mints no burst.
     ///
-    /// A kind that stays keeps its fill fraction, rounded down to what it counts in. A kind that is
+    /// A ratio that stays keeps its balance, cut to what it holds now; any other kind that stays keeps its fill fraction, rounded
+    /// down to what it counts in. A kind that is
     /// added starts as full as the emptiest of those before it, and full if there was none. Retries
     /// that a window or a minute has no room left for count as made just now. A concurrency keeps its
     /// slots: they are held by retries that are really in progress.

@@ -27,6 +27,13 @@ pub(crate) enum Given {
     Table(Vec<(String, Given)>),
 }
 
+/// A number, or the time in which it comes together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Amount {
+    Number(f64),
+    Time(Duration),
+}
+
 /// What stands behind a rate, and the seconds that it is for.
 const PER: [(&str, f64); 3] = [("", 1.0), ("/m", 60.0), ("/h", 3600.0)];
 
@@ -91,6 +98,15 @@ impl Given {
             Self::Nothing => Err("write a duration such as 250ms".to_owned()),
             _ => Err("write a duration in quotes, such as \"250ms\"".to_owned()),
         }
+    }
+
+    /// A number without a unit, or else a duration.
+    pub fn amount(&self) -> Result<Amount, String> {
+        if let Ok(number) = self.number() {
+            return Ok(Amount::Number(number));
+        }
+        let time = self.duration().map(Amount::Time);
+        time.map_err(|_| self.instead("a number such as 10, or a duration such as 5s"))
     }
 
     /// What belongs to the word.

@@ -4,7 +4,7 @@
 
 mod given;
 
-pub(crate) use given::Given;
+pub(crate) use given::{Amount, Given};
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
@@ -38,6 +38,7 @@ pub(crate) enum Slot<T: 'static> {
     /// Written in hundredths, set as a share.
     Percentile(fn(&mut T, f64), fn(&T) -> Option<f64>),
     Duration(fn(&mut T, Duration), fn(&T) -> Option<Duration>),
+    Amount(fn(&mut T, Amount), fn(&T) -> Option<Amount>),
     Word(&'static [Word<T>], fn(&T) -> Option<&'static str>),
 }
 
@@ -78,6 +79,7 @@ impl<T> Slot<T> {
             Self::Rate(set, _) => set(it, given.rate()?),
             Self::Percentile(set, _) => set(it, given.percentile()?),
             Self::Duration(set, _) => set(it, given.duration()?),
+            Self::Amount(set, _) => set(it, given.amount()?),
             Self::Word(words, _) => given.word(words)?(it),
         }
         Ok(())
@@ -91,6 +93,10 @@ impl<T> Slot<T> {
             Self::Rate(_, get) => get(it).map(of_rate),
             Self::Percentile(_, get) => get(it).map(of_percentile),
             Self::Duration(_, get) => get(it).map(|time| Human(time).to_string()),
+            Self::Amount(_, get) => get(it).map(|amount| match amount {
+                Amount::Number(number) => number.to_string(),
+                Amount::Time(time) => Human(time).to_string(),
+            }),
             Self::Word(_, get) => get(it).map(ToOwned::to_owned),
         }
     }

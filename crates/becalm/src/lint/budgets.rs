@@ -41,6 +41,8 @@ struct Bound {
     share: f64,
     /// Retries of one client instance when an outage begins.
     burst: f64,
+    /// Seconds of its traffic that it repeats then.
+    seconds: f64,
     /// Retries a second, whatever the traffic.
     floor: f64,
 }
@@ -56,13 +58,15 @@ fn bounds(budget: Budget) -> impl Iterator<Item = Bound> {
     let bound = |share, burst, floor| Bound {
         share,
         burst,
+        seconds: 0.0,
         floor,
     };
     budget.kinds().filter_map(move |kind| match kind {
         Budget::None | Budget::AllOf(_) => None,
-        Budget::Ratio(ratio) | Budget::FirstTries(ratio) => {
-            Some(bound(ratio.ratio, ratio.held(), ratio.floor_per_second))
-        }
+        Budget::Ratio(ratio) | Budget::FirstTries(ratio) => Some(Bound {
+            seconds: ratio.ratio * ratio.burst.span().as_secs_f64(),
+            ..bound(ratio.ratio, ratio.held(), ratio.floor_per_second)
+        }),
         Budget::Tokens(tokens) => {
             let cost = f64::from(tokens.cost.min(tokens.throttled_cost));
             let share = f64::from(tokens.clean_success) / cost;
@@ -87,6 +91,7 @@ impl Bound {
         let Self {
             share,
             burst,
+            seconds,
             floor,
         } = *self;
         if share > 0.5 {
@@ -104,6 +109,11 @@ impl Bound {
             Some(format!(
                 "the budget lets every client instance send {burst:.0} retries when an outage \
                  begins; set a burst of 10 to 100"
+            ))
+        } else if seconds > 1.0 {
+            Some(format!(
+                "the budget lets every client instance repeat {seconds:.1} s of its calls when an outage \
+                 begins; set a burst of at most 1 s of calls, such as burst:5s of ratio:0.1"
             ))
         } else {
             None

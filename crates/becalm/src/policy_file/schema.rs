@@ -210,6 +210,7 @@ fn value_in_text<T>(slot: &Slot<T>) -> String {
         Slot::Number(..) | Slot::Percentile(..) => NUMBER.into(),
         Slot::Rate(..) => format!(r"{NUMBER}(/[smh])?"),
         Slot::Duration(..) => DURATION.into(),
+        Slot::Amount(..) => format!("({NUMBER}|{DURATION})"),
         Slot::Word(words, _) => {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
             format!("({})", words.join("|"))
@@ -251,6 +252,9 @@ fn value_in_table<T>(key: &str, name: &str, slot: &Slot<T>) -> Json {
         Slot::Number(..) | Slot::Percentile(..) => json!({ "type": "number" }),
         Slot::Rate(..) => json!({ "type": ["number", "string"], "pattern": r"^[0-9.]+(/[smh])?$" }),
         Slot::Duration(..) => json!({ "$ref": "#/$defs/duration" }),
+        Slot::Amount(..) => {
+            json!({ "anyOf": [{ "type": "number" }, { "$ref": "#/$defs/duration" }] })
+        }
         Slot::Word(words, _) => {
             json!({ "enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>() })
         }

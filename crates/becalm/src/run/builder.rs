@@ -109,6 +109,7 @@ impl RetrierBuilder {
         let given = Given {
             tick,
             clock: sleeper.clock(),
+            made: sleeper.now(),
             budget: self.budget,
             is_observed: self.observer.is_some(),
         };

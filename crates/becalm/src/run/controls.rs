@@ -45,8 +45,8 @@ impl<C> Retrier<C> {
         self.core.shared.policy()
     }
 
-    /// Puts another policy in force for all clones; the budget keeps its fill fraction, so that a
-    /// reload mints no burst. A call that has failed already goes on under the old one. The mode is the policy's.
+    /// Puts another policy in force for all clones; the budget keeps what is left
+    /// ([`Budgets::reconfigure`](crate::budget::Budgets::reconfigure)), so that a reload mints no burst. A call that has failed already goes on under the old one. The mode is the policy's.
     ///
     /// # Errors
     ///

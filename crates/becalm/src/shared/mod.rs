@@ -70,6 +70,8 @@ pub(crate) struct Given {
     /// The timer's.
     pub tick: Duration,
     pub clock: ClockId,
+    /// When it was made, on that clock.
+    pub made: Instant,
     /// A budget as an object, in place of the policy's.
     pub budget: Option<Arc<dyn RetryBudget>>,
     /// Whether somebody wants to know of every attempt.
@@ -86,6 +88,7 @@ impl Shared {
         let given = Given {
             tick,
             clock: ClockId::UNKNOWN,
+            made: Instant::ZERO,
             budget: None,
             is_observed: false,
         };

@@ -8,8 +8,8 @@ use crate::policy::{InvalidPolicy, Mode, Policy};
 use crate::time::Instant;
 
 impl Shared {
-    /// Puts another policy in force for calls that have not failed yet; the budget keeps its fill
-    /// fraction. A budget that was given as an object stays as it is. The [mode](Self::mode) is the policy's.
+    /// Puts another policy in force for calls that have not failed yet; the budget keeps what is
+    /// left, as [`Budgets::reconfigure`](crate::budget::Budgets::reconfigure) says. A budget that was given as an object stays as it is. The [mode](Self::mode) is the policy's.
     ///
     /// # Errors
     ///

@@ -63,6 +63,7 @@ impl Shared {
             #[cfg(feature = "std")]
             together: std::sync::OnceLock::new(),
         };
+        shared.budgets.begin(shared.given.made);
         shared.publish(shared.rules_of(&shared.hold_rules()));
         shared
     }

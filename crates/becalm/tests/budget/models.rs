@@ -233,6 +233,7 @@ fn all_kinds_together_equal_all_references_over_a_million_steps() {
     a_million_steps(&[
         all,
         Budget::ratio(0.3)
+            .burst(10.0)
             .floor_per_second(0.0)
             .and(Budget::per_minute(30)),
         Budget::aws_2026_11().and(Budget::concurrency(0.2, 3)),

@@ -1,12 +1,13 @@
 //! Does the ratio budget keep its law, exactly, over every interval of every history?
 //!
 //! Over any interval, withdrawals <= ratio x deposits + floor/s x length + held + refunds in it; since
-//! creation, withdrawals - refunds <= ratio x deposits + floor/s x age + held. What is held is the
-//! burst, or 1 + ratio where that is more.
+//! creation, withdrawals - refunds <= ratio x deposits + floor/s x age + least held. What is held is the
+//! burst, or 1 + ratio where that is more; a burst in time is what that time earns at the mean rate up to the first
+//! withdrawal of the interval, since an earlier one.
 
 use std::time::Duration;
 
-use becalm::budget::{RatioBudget, Withdrawal};
+use becalm::budget::{Burst, RatioBudget, Withdrawal};
 use becalm::{Budget, time::Instant};
 use proptest::prelude::*;
 
@@ -20,6 +21,8 @@ const MICRO: i128 = TOKEN / 1_000_000;
 struct Config {
     ratio: u32,
     burst: u32,
+    /// The time that earns the burst; zero where it is a number.
+    span: Duration,
     /// An hour.
     floor: u64,
 }
@@ -27,7 +30,14 @@ struct Config {
 impl Config {
     fn budget(self) -> RatioBudget {
         let tokens = |micros| f64::from(micros) / 1e6;
-        let config = Budget::ratio(tokens(self.ratio)).burst(tokens(self.burst));
+        let burst = match self.span {
+            Duration::ZERO => Burst::Tokens(tokens(self.burst)),
+            span => Burst::Earned {
+                span,
+                min: tokens(self.burst),
+            },
+        };
+        let config = Budget::ratio(tokens(self.ratio)).burst(burst);
         #[expect(clippy::cast_precision_loss)] // at most 3.6 x 10^12
         let floor = self.floor as f64 / 1e6 / 3600.0;
         RatioBudget::new(config.floor_per_second(floor))
@@ -53,9 +63,14 @@ fn any_config() -> impl Strategy<Value = Config> {
         Just(3_600_000_000),
         1..3_600_000_000_000_u64
     ];
-    (ratio, burst, floor).prop_map(|(ratio, burst, floor)| Config {
+    let span = prop_oneof![
+        Just(Duration::ZERO),
+        (1..60_000_u64).prop_map(Duration::from_millis)
+    ];
+    (ratio, burst, span, floor).prop_map(|(ratio, burst, span, floor)| Config {
         ratio,
         burst,
+        span,
         floor,
     })
 }
@@ -119,12 +134,26 @@ fn history(budget: &RatioBudget, steps: &[Step]) -> Vec<Sums> {
     history
 }
 
-/// What the law leaves between two moments, refunds apart.
-fn room(config: Config, from: Sums, to: Sums) -> i128 {
+/// What the law leaves between two moments, refunds apart, to a budget that holds this at the first.
+fn room(config: Config, from: Sums, to: Sums, held: i128) -> i128 {
     let of_calls = i128::from(config.ratio) * MICRO * (to.deposits - from.deposits);
     // A millionth of a token an hour is MICRO in 3.6 x 10^12 nanoseconds.
     let of_clock = i128::from(config.floor) * (to.nanos - from.nanos);
-    of_calls + of_clock + i128::from(config.held()) * MICRO
+    of_calls + of_clock + held
+}
+
+/// The most that a full budget may hold after the last of these.
+fn held(config: Config, history: &[Sums]) -> i128 {
+    let least = i128::from(config.held()) * MICRO;
+    let span = i128::try_from(config.span.as_nanos()).unwrap();
+    let Some(now) = history.last().filter(|_| span > 0) else {
+        return least;
+    };
+    let earned = |then: &Sums| {
+        let deposits = i128::from(config.ratio) * (now.deposits - then.deposits);
+        deposits * span / (now.nanos - then.nanos).max(span) * MICRO
+    };
+    history.iter().map(earned).fold(least, i128::max)
 }
 
 proptest! {
@@ -136,10 +165,13 @@ proptest! {
     ) {
         let history = history(&config.budget(), &steps);
         for (start, from) in history.iter().enumerate() {
-            for to in &history[start..] {
+            let is_withdrawal = |at: &usize| history[*at].withdrawn > from.withdrawn;
+            let Some(first) = (start..history.len()).find(is_withdrawal) else { continue };
+            let held = held(config, &history[..first]);
+            for to in &history[first..] {
                 let withdrawn = to.withdrawn - from.withdrawn;
                 let refunded = to.refunded - from.refunded;
-                let room = room(config, *from, *to) + refunded;
+                let room = room(config, *from, *to, held) + refunded;
                 prop_assert!(withdrawn <= room, "{config:?} from {from:?} to {to:?}");
             }
         }
@@ -152,7 +184,8 @@ proptest! {
         let history = history(&config.budget(), &steps);
         for to in history {
             let used = to.withdrawn - to.refunded;
-            prop_assert!(used <= room(config, Sums::default(), to), "{config:?} up to {to:?}");
+            let least = i128::from(config.held()) * MICRO;
+            prop_assert!(used <= room(config, Sums::default(), to, least), "{config:?} up to {to:?}");
         }
     }
 
@@ -163,11 +196,17 @@ proptest! {
         later in any::<u64>().prop_map(Instant::from_nanos),
     ) {
         let budget = config.budget();
-        history(&budget, &steps);
+        let history = history(&budget, &steps);
+        let deposits = history.last().unwrap().deposits;
+        let least = i128::from(config.held());
+        // Even if the clock goes back: no more than was earned.
+        let earned = if config.span.is_zero() { 0 } else { deposits * i128::from(config.ratio) };
+        #[expect(clippy::cast_precision_loss, reason = "at most 10^12")]
+        let most = least.max(earned) as f64 / 1e6;
         for now in [Instant::ZERO, later, Instant::NEVER] {
             let (fill, tokens) = (budget.fill(now), budget.tokens(now));
             prop_assert!((0.0..=1.0).contains(&fill), "{fill}");
-            prop_assert!((0.0..=f64::from(config.held()) / 1e6).contains(&tokens), "{tokens}");
+            prop_assert!((0.0..=most).contains(&tokens), "{tokens}");
         }
     }
 }

@@ -33,7 +33,7 @@ fn assert_left(budget: &Budgets, kind: Kind, expected: f64) {
 }
 
 #[test]
-fn a_kind_that_stays_keeps_its_fill() {
+fn a_kind_that_stays_keeps_its_fill_and_a_ratio_its_tokens() {
     for (before, taken, after, kind, left) in [
         (
             "tokens:500,cost:5",
@@ -62,21 +62,14 @@ fn a_kind_that_stays_keeps_its_fill() {
             3,
             "ratio:0.1,burst:100",
             Kind::Ratio,
-            70.0,
+            7.0,
         ),
         (
             "first-tries:0.1,burst:10",
             3,
             "first-tries:0.1,burst:100",
             Kind::FirstTries,
-            70.0,
-        ),
-        (
-            "first-tries:0.1,burst:10",
-            3,
-            "ratio:0.1,burst:100",
-            Kind::Ratio,
-            70.0,
+            7.0,
         ),
     ] {
         let budget = of(before);
@@ -90,6 +83,14 @@ fn a_kind_that_stays_keeps_its_fill() {
         }
         assert_left(&budget, kind, left);
     }
+}
+
+#[test]
+fn a_ratio_of_something_else_takes_over_the_fill() {
+    let budget = of("first-tries:0.1,burst:10");
+    take(&budget, 3, Instant::ZERO);
+    budget.reconfigure(&parsed("ratio:0.1,burst:100"), Instant::ZERO);
+    assert_left(&budget, Kind::Ratio, 70.0);
 }
 
 /// C-core: old / old maximum x new maximum, below the half as above it.
@@ -263,8 +264,13 @@ proptest! {
                     let emptiest = before.iter().map(|gauge| gauge.fill).fold(1.0, f64::min);
                     for after in budget.gauges(now) {
                         let own = before.iter().find(|before| before.kind == after.kind);
+                        // A ratio keeps its tokens.
+                        let is_kept = |own: &&Gauge| {
+                            after.left <= own.left + 1e-6 && matches!(own.kind, Kind::Ratio | Kind::FirstTries)
+                        };
                         let most = own.map_or(emptiest, |own| own.fill);
-                        prop_assert!(after.fill <= most + 1e-6, "{before:?}, {after:?}");
+                        let is_no_fuller = after.fill <= most + 1e-6 || own.is_some_and(|own| is_kept(&own));
+                        prop_assert!(is_no_fuller, "{before:?}, {after:?}");
                     }
                 }
                 Step::Refund | Step::Spent | Step::Success => {

@@ -209,7 +209,7 @@ struct Share {
 
 impl Share {
     fn of(kind: Kind, ratio: Ratio) -> Self {
-        let burst = millionths(ratio.burst.max(1.0 + ratio.ratio));
+        let burst = millionths(ratio.held());
         Self {
             kind,
             ratio: millionths(ratio.ratio),

@@ -28,14 +28,14 @@ fn nothing_happens_before_the_first_poll() {
         .retry_budget(ledger.clone())
         .build()
         .unwrap();
-    let mut invoked = 0;
+    let (mut invoked, built) = (0, clock.clock_reads());
     drop(retrier.retry(|_| {
         invoked += 1;
         async { Ok::<_, Fault>(()) }
     }));
     assert_eq!(
         (invoked, clock.clock_reads(), ledger.book().deposits),
-        (0, 0, 0)
+        (0, built, 0)
     );
 }
 
@@ -225,12 +225,13 @@ fn timers_are_made_only_after_the_first_pending() {
 fn without_a_time_limit_a_pending_attempt_makes_no_timer() {
     let clock = FakeSleeper::new();
     let retrier = on(&clock, fixed(MS));
+    let built = clock.clock_reads();
     let mut call = ByHand::new(retrier.retry(|_| async {
         yield_now().await;
         Ok::<_, Fault>(())
     }));
     assert!(matches!(call.run(), Poll::Ready(Ok(()))));
-    assert_eq!((clock.slept(), clock.clock_reads()), (vec![], 0));
+    assert_eq!((clock.slept(), clock.clock_reads()), (vec![], built));
 }
 
 #[test]
@@ -244,10 +245,15 @@ fn success_reads_no_clock_and_with_a_time_limit_one() {
     ] {
         let clock = FakeSleeper::new();
         let retrier = on(&clock, policy.clone());
+        let built = clock.clock_reads();
         ready(retrier.retry(|_| async { Ok::<_, Fault>(()) })).unwrap();
-        assert_eq!(clock.clock_reads(), reads, "async, {policy:?}");
+        assert_eq!(clock.clock_reads() - built, reads, "async, {policy:?}");
         retrier.retry_blocking(|_| Ok::<_, Fault>(())).unwrap();
-        assert_eq!(clock.clock_reads(), 2 * reads, "blocking, {policy:?}");
+        assert_eq!(
+            clock.clock_reads() - built,
+            2 * reads,
+            "blocking, {policy:?}"
+        );
     }
 }
 
@@ -255,24 +261,26 @@ fn success_reads_no_clock_and_with_a_time_limit_one() {
 #[test]
 fn success_reads_no_clock_though_it_is_watched() {
     let watched = watched(&FakeSleeper::new(), fixed(MS), 10);
+    let built = watched.clock.clock_reads();
     let call = watched.retrier.retry(|_| async { Ok::<_, Fault>(()) });
     ready(call.attempts(2).keyed()).unwrap();
     let call = watched.retrier.blocking(|_| Ok::<_, Fault>(()));
     call.not_idempotent().call().unwrap();
-    assert_eq!(watched.clock.clock_reads(), 0);
+    assert_eq!(watched.clock.clock_reads(), built);
 }
 
 #[test]
 fn a_deadline_of_the_call_reads_the_clock_once_too() {
     let clock = FakeSleeper::new();
     let retrier = on(&clock, fixed(MS));
+    let built = clock.clock_reads();
     ready(
         retrier
             .retry(|_| async { Ok::<_, Fault>(()) })
             .deadline(SECOND),
     )
     .unwrap();
-    assert_eq!(clock.clock_reads(), 1);
+    assert_eq!(clock.clock_reads() - built, 1);
 }
 
 #[test]
@@ -285,8 +293,9 @@ fn a_budget_that_wants_the_time_shares_the_read_at_the_start_and_has_one_at_the_
             .retry_budget(Ledger::reading_the_clock(10))
             .build()
             .unwrap();
+        let built = clock.clock_reads();
         ready(retrier.retry(|_| async { Ok::<_, Fault>(()) })).unwrap();
-        assert_eq!(clock.clock_reads(), reads);
+        assert_eq!(clock.clock_reads() - built, reads);
     }
 }
 

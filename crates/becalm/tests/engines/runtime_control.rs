@@ -135,7 +135,7 @@ fn a_refused_policy_leaves_the_old_one_in_force() {
 }
 
 #[test]
-fn a_reload_keeps_the_fill_and_mints_no_burst() {
+fn a_reload_keeps_what_is_left_and_mints_no_burst() {
     let budget = |burst| Budget::ratio(0.1).burst(burst).floor_per_second(0.0);
     let retrier = on(
         &FakeSleeper::auto(),
@@ -145,11 +145,11 @@ fn a_reload_keeps_the_fill_and_mints_no_burst() {
         .retry_blocking(|_| Err::<(), _>(Fault::DOWN))
         .unwrap_err();
     assert!((retrier.budget_fill() - 0.5).abs() < 1e-9);
-    for burst in [10.0, 100.0, 4.0] {
+    for (burst, fill) in [(10.0, 0.5), (100.0, 0.05), (4.0, 1.0), (8.0, 0.5)] {
         retrier
             .replace_policy(fixed(MS).budget(budget(burst)))
             .unwrap();
-        assert!((retrier.budget_fill() - 0.5).abs() < 1e-9, "burst {burst}");
+        assert!((retrier.budget_fill() - fill).abs() < 1e-9, "burst {burst}");
     }
 }
 

@@ -276,7 +276,7 @@ fn b6_a_value_that_cannot_be_read_is_refused_by_its_parameter() {
         (
             "budget",
             "ratio:0.1,burst:x",
-            "the budget's burst is `x`: write a number",
+            "the budget's burst is `x`: write a number such as 10, or a duration such as 5s",
         ),
         (
             "budget",

@@ -247,7 +247,7 @@ mod tests {
     fn parameters(ratio: f64, burst: f64) -> Ratio {
         let mut parameters = Ratio::default();
         parameters.ratio = ratio;
-        parameters.burst = burst;
+        parameters.burst = burst.into();
         parameters.floor_per_second = 0.0;
         parameters
     }

@@ -55,6 +55,7 @@ mod tests {
     use super::*;
     use crate::budget::{Concurrency, InvalidBudget, PerMinute, Window};
     use alloc::string::ToString;
+    use core::time::Duration;
 
     #[test]
     fn a_budget_reads_back_what_it_displays() {
@@ -64,7 +65,10 @@ mod tests {
             "ratio:0.25,burst:3.5,floor:1.5",
             "ratio:0.25,burst:3.5,floor:2.5/m",
             "ratio:0.25,burst:3.5,floor:0",
+            "ratio:0.25,burst:5s,min:10,floor:0",
+            "ratio:0.25,burst:1.5s,min:3.5,floor:10/h",
             "first-tries:0.2,burst:5",
+            "first-tries:0.2,burst:500ms,min:1",
             "first-tries:0.2,burst:5,floor:7.125/h",
             "tokens:500,cost:14,throttled:5,refund:last,clean:1",
             "tokens:100,cost:1,throttled:2,refund:none,clean:0",
@@ -93,6 +97,14 @@ mod tests {
             (
                 "ratio:0.1,floor:10/s",
                 Budget::default().floor_per_second(10.0),
+            ),
+            (
+                "ratio:0.1,burst:5s",
+                Budget::ratio(0.1).burst(Duration::from_secs(5)),
+            ),
+            (
+                "ratio:0.1,min:10,burst:5s",
+                Budget::ratio(0.1).burst(Duration::from_secs(5)),
             ),
             ("first-tries:0.1", Budget::first_tries(0.1)),
             ("tokens:500", Budget::aws_2026_11()),
@@ -123,6 +135,12 @@ mod tests {
             ("ratio:inf", InvalidBudget::Ratio),
             ("ratio:-1", InvalidBudget::Ratio),
             ("ratio:0.1,burst:0.5", InvalidBudget::Burst),
+            ("ratio:0.1,burst:99ms", InvalidBudget::BurstSpan),
+            ("ratio:0.1,burst:61s", InvalidBudget::BurstSpan),
+            ("ratio:0.1,burst:20,min:10", InvalidBudget::BurstSpan),
+            ("ratio:0.1,burst:5s,min:0.5", InvalidBudget::Burst),
+            ("ratio:0.1,burst:5s,min:nan", InvalidBudget::Burst),
+            ("first-tries:0.1,burst:1h", InvalidBudget::BurstSpan),
             ("ratio:0.1,floor:-1", InvalidBudget::Floor),
             ("first-tries:0.1,burst:0.5", InvalidBudget::Burst),
             ("tokens:0", InvalidBudget::Capacity),

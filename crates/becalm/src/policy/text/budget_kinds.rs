@@ -1,8 +1,10 @@
 //! How is each kind of budget written?
 
 use super::{Kind, Slot};
-use crate::budget::{Budget, Concurrency, Grpc, Kind as Of, PerMinute, Ratio, Tokens, Window};
-use crate::grammar::of;
+use crate::budget::{
+    Budget, Burst, Concurrency, Grpc, Kind as Of, PerMinute, Ratio, Tokens, Window,
+};
+use crate::grammar::{Amount, of};
 
 impl Budget {
     /// How its kinds are written, in the order of [`Kind::ALL`](Of::ALL).
@@ -30,7 +32,8 @@ const RATIO: Kind<Budget> = Kind {
     start: || Budget::Ratio(Ratio::default()),
     first: Some(part!(Ratio, Number, ratio)),
     parameters: &[&[
-        ("burst", part!(Ratio, Number, burst)),
+        ("burst", BURST),
+        ("min", MIN),
         ("floor", part!(Ratio, Rate, floor_per_second)),
     ]],
 };
@@ -41,13 +44,55 @@ const FIRST_TRIES: Kind<Budget> = Kind {
     start: || Budget::FirstTries(Ratio::OF_FIRST_TRIES),
     first: Some(part!(FirstTries, Number, ratio)),
     parameters: &[&[
-        ("burst", part!(FirstTries, Number, burst)),
+        ("burst", BURST),
+        ("min", MIN),
         (
             "floor",
             part!(FirstTries, Rate, floor_per_second, unless 0.0),
         ),
     ]],
 };
+
+/// A number of tokens, or the time that earns them.
+const BURST: Slot<Budget> = Slot::Amount(
+    |it, amount| {
+        set_burst(it, |_| match amount {
+            Amount::Number(tokens) => tokens.into(),
+            Amount::Time(span) => span.into(),
+        });
+    },
+    |it| match burst_of(it)? {
+        Burst::Tokens(tokens) => Some(Amount::Number(tokens)),
+        Burst::Earned { span, .. } => Some(Amount::Time(span)),
+    },
+);
+
+/// Beside a number there is none: it makes a burst without a time, which is refused.
+const MIN: Slot<Budget> = Slot::Number(
+    |it, min| {
+        set_burst(it, |burst| Burst::Earned {
+            span: burst.span(),
+            min,
+        });
+    },
+    |it| match burst_of(it)? {
+        Burst::Tokens(_) => None,
+        Burst::Earned { min, .. } => Some(min),
+    },
+);
+
+fn burst_of(budget: &Budget) -> Option<Burst> {
+    match budget {
+        Budget::Ratio(ratio) | Budget::FirstTries(ratio) => Some(ratio.burst),
+        _ => None,
+    }
+}
+
+fn set_burst(budget: &mut Budget, change: impl FnOnce(Burst) -> Burst) {
+    if let Budget::Ratio(ratio) | Budget::FirstTries(ratio) = budget {
+        ratio.burst = change(ratio.burst);
+    }
+}
 
 /// What a success after retries gets back.
 const LAST: &str = "last";
