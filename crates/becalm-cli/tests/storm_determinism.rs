@@ -62,6 +62,7 @@ is_the_same! {
     appointments: "appointments",
     moments: "moments",
     flaky: "flaky",
+    blip: "blip",
     layers: "layers",
     cascade: "cascade",
     metastable: "metastable",

@@ -33,6 +33,7 @@ macro_rules! agrees {
 
 agrees! {
     flaky: "flaky",
+    blip: "blip",
     layers: "layers",
     cascade: "cascade",
     metastable: "metastable",

@@ -95,6 +95,7 @@ agrees! {
     appointments: "appointments",
     moments: "moments",
     flaky: "flaky",
+    blip: "blip",
     layers: "layers",
     cascade: "cascade",
     metastable: "metastable",

@@ -1,6 +1,7 @@
 //! Do the closed forms of retries agree with sums and enumerations that know nothing of them?
 
-use becalm_sim::oracle::{cascade, flaky, layers, small_clients::SmallClients};
+use becalm::rng::{Random as _, SplitMix64};
+use becalm_sim::oracle::{blip, cascade, flaky, layers, small_clients::SmallClients};
 
 const EPSILON: f64 = 1e-12;
 
@@ -10,6 +11,55 @@ fn close(got: f64, expected: f64) -> bool {
 
 /// The probabilities that are asked about everywhere, both ends among them.
 const PROBABILITIES: [f64; 7] = [0.0, 1e-9, 0.1, 0.5, 0.9, 1.0 - 1e-9, 1.0];
+
+/// Beside a million calls that begin at random and draw their waits.
+#[test]
+fn a_blip_loses_and_asks_what_drawn_calls_do() {
+    let ceilings = [0.1, 0.2, 0.4];
+    let mut random = SplitMix64::new(3);
+    for absence in [0.1, 0.25, 0.6, 1.5] {
+        let (mut lost, mut retries) = (0.0, 0.0);
+        let calls = 1_000_000;
+        for _ in 0..calls {
+            let mut left = absence * unit(&mut random);
+            for ceiling in ceilings {
+                if left > 0.0 {
+                    retries += 1.0;
+                    left -= ceiling * unit(&mut random);
+                }
+            }
+            lost += f64::from(u8::from(left > 0.0));
+        }
+        let calls = f64::from(calls);
+        let of_form = (
+            blip::lost(&ceilings, absence),
+            blip::retries(&ceilings, absence),
+        );
+        assert!(
+            (of_form.0 - lost / calls).abs() < 0.0025,
+            "{absence}: {of_form:?}"
+        );
+        assert!(
+            (of_form.1 - retries / calls).abs() < 0.005,
+            "{absence}: {of_form:?}"
+        );
+    }
+    // No waits: all is lost. An absence below the first ceiling c: D^n / ((n + 1)! c1 c2 c3).
+    assert!(close(blip::lost(&[], 1.0), 1.0));
+    assert!(close(
+        blip::lost(&ceilings, 0.1),
+        1e-4 / (24.0 * 0.1 * 0.008)
+    ));
+    let longest = blip::ridden_out(&ceilings, 0.1, 5.0);
+    assert!(close(longest * blip::retries(&ceilings, longest), 0.5));
+    assert!(blip::lost(&ceilings, 0.0).is_nan());
+}
+
+fn unit(random: &mut SplitMix64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits")]
+    let bits = (random.next_u64() >> 11) as f64;
+    bits / 9_007_199_254_740_992.0
+}
 
 #[test]
 fn attempts_and_success_are_the_sums_over_each_attempt() {

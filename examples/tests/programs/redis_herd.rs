@@ -101,7 +101,7 @@ async fn reads(shared: &SharedConnection<MultiplexedConnection, RedisError>) {
         };
         match held.get::<_, Option<u64>>("visits").await {
             Ok(_) => return,
-            Err(_) => held.lost(),
+            Err(_) => _ = held.lost(),
         }
     }
 }

@@ -31,6 +31,7 @@ macro_rules! over_runs {
 
 mod appointments;
 mod asked;
+mod blip;
 mod cache;
 mod cascade;
 mod clipped;
@@ -70,6 +71,7 @@ pub const ENTRIES: &[&Entry] = &[
     &appointments::APPOINTMENTS,
     &moments::MOMENTS,
     &flaky::FLAKY,
+    &blip::BLIP,
     &layers::LAYERS,
     &cascade::CASCADE,
     &metastable::METASTABLE,

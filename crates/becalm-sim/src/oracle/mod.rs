@@ -5,6 +5,7 @@
 //! of them looks at a simulation, so that each can judge one.
 
 pub mod appointments;
+pub mod blip;
 pub mod cache;
 pub mod cascade;
 pub mod deadline;

@@ -10,6 +10,7 @@ pub fn of(scenario: &str) -> u64 {
         "appointments" => 0x7c3d_b8ab_bf19_8393,
         "moments" => 0x9c21_99c3_657a_3f6b,
         "flaky" => 0x4b8d_844d_babb_47f5,
+        "blip" => 0xebb9_efb5_8854_6a63,
         "layers" => 0xcec8_c70a_0c5a_69d8,
         "cascade" => 0x9bd4_eb2b_95bd_4e02,
         "metastable" => 0x0e78_c9b6_f35e_46ca,

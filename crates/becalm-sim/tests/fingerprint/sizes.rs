@@ -14,6 +14,7 @@ pub fn of(scenario: &str) -> &'static [(&'static str, &'static str)] {
         ],
         "moments" => &[("calls", "300")],
         "flaky" => &[("load", "50"), ("horizon", "8s")],
+        "blip" => &[("load", "200"), ("horizon", "13s")],
         "layers" => &[("load", "2"), ("outage", "5s"), ("horizon", "20s")],
         "cascade" => &[("load", "51"), ("capacity", "50"), ("horizon", "20s")],
         "metastable" => &[
