@@ -13,7 +13,7 @@ async fn a_request_that_was_refused_is_repeated_and_no_other_that_may_not_be() {
 #[tokio::test]
 async fn of_two_streams_a_goaway_between_them_refuses_the_second_alone() {
     let client = client(Version::Http2, 0);
-    goaway_between(async |url| client.post(url).send().await.is_ok()).await;
+    goaway_between(async |url| Box::pin(client.post(url).send()).await.is_ok()).await;
 }
 
 #[tokio::test]
