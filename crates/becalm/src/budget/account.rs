@@ -65,11 +65,17 @@ pub(super) struct Fill {
     pub usable: f64,
     /// How full it was in a measure of its own, if the kind that was closed has one.
     pub own: Option<f64>,
+    /// The word that was closed, if another must be opened.
+    pub closed: Option<u64>,
 }
 
 impl Fill {
     pub const fn of(usable: f64) -> Self {
-        Self { usable, own: None }
+        Self {
+            usable,
+            own: None,
+            closed: None,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::time::Instant;
 /// What a full budget holds, in millionths of a token, and what was seen of the traffic.
 #[derive(Debug)]
 pub(super) struct Bound {
+    /// [`NONE`](Self::NONE) where nothing is bounded.
     least: AtomicU64,
     /// Nanoseconds; 0 where the bound is the least one, whatever the traffic.
     span: AtomicU64,
@@ -42,11 +43,18 @@ impl Default for Bound {
 }
 
 impl Bound {
+    /// The least bound where nothing is bounded.
+    pub const NONE: u64 = 0;
+
+    pub fn is_bounded(&self) -> bool {
+        self.least.load(Ordering::Acquire) != Self::NONE
+    }
+
     /// Takes over another least bound and another span, and keeps what was seen.
     pub fn set(&self, least: u64, span: u64) {
-        self.least.store(least, Ordering::Relaxed);
         self.latest.store(least, Ordering::Relaxed);
         self.span.store(span, Ordering::Relaxed);
+        self.least.store(least, Ordering::Release);
     }
 
     /// The traffic begins at this instant: nothing was earned before.

@@ -54,8 +54,8 @@ impl Account for GrpcBudget {
     fn close(&self, _now: Instant) -> Fill {
         let tokens = fill(self.tokens.close(), self.most.load(Ordering::Relaxed));
         Fill {
-            usable: usable(tokens),
             own: Some(tokens),
+            ..Fill::of(usable(tokens))
         }
     }
 

@@ -94,21 +94,17 @@ const BELOW_ZERO: u64 = u64::MAX - (1 << 40);
 /// creation, withdrawals - refunds <= `ratio` x deposits + `floor_per_second` x age + the least burst. A retrier deposits
 /// once for each call that succeeds.
 ///
-/// A deposit adds one to a count. It reads no clock, and writes no line that another thread writes.
+/// A deposit adds one to a count. It reads no clock, and writes no cache line to which another thread adds.
 #[derive(Debug)]
 #[repr(align(128))] // two cache lines: neighbours must not share the word's line
 pub struct RatioBudget {
     word: AtomicU64,
-    /// The word that the last reload closed.
-    closed: AtomicU64,
     deposits: Earnings,
     /// What a deposit is worth.
     ratio: AtomicU64,
     /// Millionths an hour: ten tokens an hour are no whole number of them a second.
     floor: AtomicU64,
     limit: Bound,
-    /// 0 where nothing is bounded.
-    bounded: AtomicU64,
 }
 
 impl RatioBudget {
@@ -119,12 +115,10 @@ impl RatioBudget {
     pub fn new(budget: Budget) -> Self {
         let new = Self {
             word: AtomicU64::new(CLOSED),
-            closed: AtomicU64::new(CLOSED),
             deposits: Earnings::default(),
             ratio: AtomicU64::new(0),
             floor: AtomicU64::new(0),
             limit: Bound::default(),
-            bounded: AtomicU64::new(0),
         };
         new.open_as(budget.part(Kind::Ratio), Fill::of(1.0), Instant::ZERO);
         new
@@ -143,11 +137,12 @@ impl RatioBudget {
 
     /// Opens a closed budget with what it held, or filled to a part; without a ratio it grants everything.
     fn open_as(&self, own: Option<Budget>, fill: Fill, now: Instant) {
-        let (bounded, ratio) = match own {
-            Some(Budget::Ratio(ratio) | Budget::FirstTries(ratio)) => (1, ratio),
-            _ => (0, Ratio::NOTHING),
+        let (least, ratio) = match own {
+            Some(Budget::Ratio(ratio) | Budget::FirstTries(ratio)) => {
+                (millionths(ratio.held()).max(1), ratio)
+            }
+            _ => (Bound::NONE, Ratio::NOTHING),
         };
-        let least = millionths(if bounded == 0 { 0.0 } else { ratio.held() });
         let span = u64::try_from(ratio.burst.span().as_nanos()).unwrap_or(u64::MAX);
         let pace = [
             (&self.ratio, millionths(ratio.ratio)),
@@ -164,7 +159,6 @@ impl RatioBudget {
         if self.deposits.sum() == 0 {
             self.limit.begin(now);
         }
-        self.bounded.store(bounded, Ordering::Release);
         let (deposits, bound) = self.bound(now);
         #[expect(
             clippy::cast_precision_loss,
@@ -178,7 +172,7 @@ impl RatioBudget {
         let mut word = word_of(balance, self.earned(deposits, now, 0));
         // A withdrawal that has read the old pace, and found the budget full, must not find the old word again. Above the
         // burst it is capped when it is next read.
-        if is_other_pace && word == self.closed.load(Ordering::Relaxed) {
+        if is_other_pace && fill.closed == Some(word) {
             let other = if balance == bound { 1 } else { u64::MAX };
             word = not_closed(word.wrapping_add(other));
         }
@@ -197,7 +191,7 @@ impl RatioBudget {
         let mut is_bounded = true;
         let paid = change(&self.word, |word| {
             // Read after the word: if a reload changes them in between, the exchange fails.
-            is_bounded = self.bounded.load(Ordering::Acquire) != 0;
+            is_bounded = self.limit.is_bounded();
             if !is_bounded || word == CLOSED {
                 return None;
             }
@@ -246,7 +240,7 @@ impl RatioBudget {
     }
 
     fn level_of(&self, word: u64, now: Instant) -> Level {
-        if self.bounded.load(Ordering::Relaxed) == 0 {
+        if !self.limit.is_bounded() {
             let most = f64::INFINITY;
             return Level {
                 left: most,
@@ -314,11 +308,11 @@ impl Account for RatioBudget {
     fn close(&self, now: Instant) -> Fill {
         // Taken and closed in one step: a withdrawal in between would be minted again.
         let word = self.word.swap(CLOSED, Ordering::AcqRel);
-        self.closed.store(word, Ordering::Relaxed);
         let level = self.level_of(word, now);
         Fill {
             usable: level.fill,
             own: Some(level.left),
+            closed: Some(word),
         }
     }
 

@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
+use becalm::budget::RatioBudget;
 use becalm::time::FakeSleeper;
 use becalm::{
     Budget, Cancel, Failure, Policy, Retrier, Scope, Sleeper, StopReason,
@@ -201,4 +202,10 @@ fn a_denied_retry_changes_nothing() {
     }
     assert_tokens(&retrier, 0.0);
     assert_eq!(retrier.waiting(), 0);
+}
+
+/// Ten thousand keys have one each.
+#[test]
+fn a_budget_on_which_no_two_threads_met_takes_two_cache_lines() {
+    assert_eq!(size_of::<RatioBudget>(), 128);
 }
