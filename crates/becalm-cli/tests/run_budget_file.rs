@@ -30,7 +30,7 @@ fn one_run_after_another_spends_one_burst() {
     assert_eq!(attempts(5, &path), 6);
 }
 
-/// Two tokens a second, of which a run that waits gets its second one; it is told and hooked as one wait.
+/// The budget earns two tokens a second. A run waits for its second token; that is one report line and one hook.
 #[test]
 fn a_run_waits_for_a_token_of_the_file() {
     let folder = Folder::new();

@@ -185,7 +185,7 @@ fn computed<R: Random + ?Sized>(
 }
 
 /// The least time between two asks for a token, 1 ms: a policy whose delays are zero would ask without a pause. It
-/// binds after the draw, since asking together harms nobody.
+/// binds after the draw, since calls that ask at the same time do no harm.
 const BETWEEN_ASKS: u64 = 1_000_000;
 
 /// How long a call that found no token waits before it asks again: another draw from where it stands. A hint of the

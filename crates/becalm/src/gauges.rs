@@ -77,7 +77,7 @@ impl Observed {
     }
 }
 
-/// The same, while it is counted. Made where something is first observed.
+/// The counters behind [`Observed`]; made when the first call is observed.
 #[derive(Debug, Default)]
 pub(crate) struct ObservedCounts {
     retries: AtomicU64,

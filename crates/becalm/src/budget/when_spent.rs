@@ -12,6 +12,6 @@ pub enum WhenSpent {
     ///
     /// It makes no attempt meanwhile and holds nothing but its place among the
     /// [`max_waiting`](crate::Policy::max_waiting). Hedges do not wait. For background work, consumers and
-    /// connections: up to 90 % of the capacity it harms nobody, beyond that a service may come back much later.
+    /// connections: up to 90 % of the capacity it does no harm, beyond that a service may come back much later.
     Wait,
 }

@@ -32,7 +32,7 @@ impl<H: AsRef<Shared>> Call<H> {
         self.hedge_due(now)
     }
 
-    /// The same, of a call that is observed as well.
+    /// When the next hedge is due, whether the call may send it or only observes.
     pub(super) fn hedge_due(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
         let shared = self.handle.as_ref();
         let hedging = shared.guards().hedging()?;

@@ -33,7 +33,7 @@ pub(super) enum Course {
     Same,
     /// At the same attempt, beside a hedge: how that would end is not known.
     Hedged,
-    /// At a retry, of which nothing is known.
+    /// At a retry: an observed call makes none, so nothing is known of it.
     Elsewhere,
     /// At its end, without success.
     Over,

@@ -28,7 +28,7 @@ pub struct Reconnect {
     /// healthy connection; `attempt_timeout` is the longest time of a dial, which the driver keeps.
     ///
     /// What a policy says of state that calls share plays no part: budget, waiting room, guards and hedges.
-    /// One that [observes](crate::policy::Mode::Observe) is refused: nobody else would dial again.
+    /// One that [observes](crate::policy::Mode::Observe) is refused: without this policy nothing dials again.
     pub policy: Policy,
     /// What proves a connection healthy, so that the count and the backoff begin anew. Default
     /// [`Healthy::After`] 5 s: a server that accepts and closes gets no more dials than one that refuses.

@@ -70,7 +70,7 @@ use crate::scope::Scope;
 #[must_use = "dropped, it cancels the call"]
 pub struct FirstAttempt<H: AsRef<Core> + Clone> {
     core: H,
-    /// `None` of a [plain] call, of which there is nothing to note.
+    /// `None` for a [plain] call, which has nothing to note.
     begun: Option<Begun>,
     /// It is over, or an engine has taken it.
     is_over: bool,

@@ -1,6 +1,6 @@
 //! What do calls pay that one loss has hit? One token for all of them.
 //!
-//! Where there is no standard library nobody can name a loss, but an idle one, which costs nothing.
+//! Without a standard library a driver can name one loss alone, that of an idle connection, which costs nothing.
 
 #[cfg(feature = "std")]
 use alloc::vec::Vec;

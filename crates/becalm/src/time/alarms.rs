@@ -46,7 +46,7 @@ impl Alarms {
         self.wake_first(now, usize::MAX)
     }
 
-    /// Wakes so many of those that are due, the first ones.
+    /// Wakes at most this number of those that are due, the first ones.
     pub fn wake_first(&self, now: Instant, most: usize) -> bool {
         let mut due = Vec::new();
         let mut state = self.state();

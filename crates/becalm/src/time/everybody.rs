@@ -32,7 +32,7 @@ impl Everybody {
         self.alarms.wake_due(Instant::ZERO);
     }
 
-    /// Wakes so many, the first who came.
+    /// Wakes at most this number, those that have waited longest.
     pub fn wake_first(&self, most: usize) {
         self.alarms.wake_first(Instant::ZERO, most);
     }

@@ -20,7 +20,7 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A server that serves each command in 1 ms, and cuts a connection with its so many-th command.
+/// A server that serves each command in 1 ms, and cuts a connection after a number of commands.
 #[derive(Debug, Default)]
 struct Server {
     is_down: AtomicBool,

@@ -23,7 +23,7 @@ pub(super) struct Place {
     is_wanted: bool,
 }
 
-/// The largest batch of commands: any number, up to the second cut of connections of which none has proved healthy.
+/// The largest batch of commands: any number, until two connections in a row were cut before either had proved healthy.
 /// Then half of those that were in flight, and half of those at the next cut. It grows by one with each batch that is
 /// served, and a healthy connection lifts it.
 #[derive(Debug, Default)]
