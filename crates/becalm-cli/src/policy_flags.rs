@@ -64,7 +64,7 @@ pub struct PolicyFlags {
     #[arg(long, value_name = "DURATION", value_parser = duration_or_none, help_heading = LIMITS)]
     attempt_timeout: Option<OrNone<Duration>>,
 
-    /// What bounds the retries of all calls together [default: ratio:0.1,burst:10,floor:10/h]
+    /// What bounds the retries of all calls together [default: ratio:0.1,burst:5s,min:10,floor:10/h]
     ///
     /// "ratio:0.1" keeps retries to a tenth of the calls that succeed. "ratio:0.1,burst:10,floor:10/h"
     /// also sets how many a full budget allows at once, and how many each hour adds ("/m" for each

@@ -253,7 +253,7 @@ fn defaults_yield_to_the_preset_the_file_and_the_flags() {
         (
             String::new(),
             "exponential from 100ms x 2, cap 20s, jitter full; \
-             4 attempts, budget ratio:0.1,burst:10,floor:10/h",
+             4 attempts, budget ratio:0.1,burst:5s,min:10,floor:10/h",
         ),
         (
             preset.to_owned(),
@@ -263,7 +263,7 @@ fn defaults_yield_to_the_preset_the_file_and_the_flags() {
         (
             format!("--policy {file}"),
             "exponential from 300ms x 2, cap 20s, jitter full; \
-             6 attempts, budget ratio:0.1,burst:10,floor:10/h",
+             6 attempts, budget ratio:0.1,burst:5s,min:10,floor:10/h",
         ),
         (
             format!("--attempts 9 --policy {file} {preset}"),

@@ -35,15 +35,17 @@ fn one_run_after_another_spends_one_burst() {
 fn a_run_waits_for_a_token_of_the_file() {
     let folder = Folder::new();
     let (path, lines) = (folder.path("budget"), folder.path("report"));
-    let run = |flags| {
+    let run_with = |floor, flags| {
         becalm()
-            .flags("--base 20ms --attempts 3 --budget ratio:0.1,burst:1,floor:2")
+            .flags("--base 20ms --attempts 3")
+            .flag("--budget", format!("ratio:0.1,burst:1,floor:{floor}"))
             .flag("--on-retry", "echo hook")
             .flag("--budget-file", &path)
             .flag("--report", &lines)
             .flags(flags)
             .sh("echo try $BECALM_ATTEMPT; [ $BECALM_ATTEMPT -eq 3 ]")
     };
+    let run = |flags| run_with("2", flags);
     let stops = run("--deadline 30s");
     assert_eq!(stops.code(), 1, "{}", stops.err());
     std::fs::remove_file(&path).unwrap();
@@ -58,7 +60,8 @@ fn a_run_waits_for_a_token_of_the_file() {
         report[3]["elapsed_ms"].as_f64().unwrap() > 300.0,
         "{report:?}"
     );
-    let late = run("--deadline 100ms --when-spent wait");
+    std::fs::remove_file(&path).unwrap();
+    let late = run_with("0", "--deadline 2s --when-spent wait");
     assert!(
         late.err().contains("the retry budget is spent"),
         "{}",

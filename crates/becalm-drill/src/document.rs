@@ -112,7 +112,7 @@ mod tests {
         assert!((storm["pressure_after"].as_f64().unwrap() - 2.6).abs() < 0.01);
         assert_eq!(
             protected["policy"]["budget"],
-            "ratio:0.1,burst:10,floor:10/h"
+            "ratio:0.1,burst:5s,min:10,floor:10/h"
         );
         assert_eq!(protected["phases"][1]["phase"], "trigger");
         assert_eq!(protected["phases"][1]["first_tries"], 520);

@@ -86,7 +86,7 @@ mod tests {
         );
         assert_eq!(
             limits(&policy),
-            "4 attempts, budget ratio:0.1,burst:10,floor:10/h"
+            "4 attempts, budget ratio:0.1,burst:5s,min:10,floor:10/h"
         );
         assert_eq!(protection(&policy), "");
         let observed = limits(&policy.clone().mode(Mode::Observe));

@@ -31,7 +31,8 @@ fn the_nearest_layer_saves_what_the_outermost_loses() {
     }
 }
 
-/// In an overload it costs at most a point, and amplifies by at most 1.15.
+/// In an overload it costs at most a point, and amplifies by at most 1.2: its ten seconds begin with the half second of calls that
+/// each layer's budget holds.
 #[test]
 fn an_overload_is_not_made_worse() {
     for row in [Row::BottomHangs(2), Row::BottomOverloaded] {
@@ -43,7 +44,7 @@ fn an_overload_is_not_made_worse() {
         assert!(nearest > outermost - 1.0, "{row:?}: {nearest} {outermost}");
         let requests = mean(Nested::Nearest, |it| it.amplification);
         if row == Row::BottomOverloaded {
-            assert!((1.0..1.15).contains(&requests), "{requests}");
+            assert!((1.0..1.2).contains(&requests), "{requests}");
         }
     }
 }

@@ -62,7 +62,7 @@ that never starts.
 The shape of --json, stable; times are milliseconds, with a fraction where
 needed:
   {\"policy\":\"retry (2 attempts, exponential from 100ms x 2, cap 20s, full
-    jitter, budget ratio:0.1,burst:10,floor:10/h), then the operation\",
+    jitter, budget ratio:0.1,burst:5s,min:10,floor:10/h), then the operation\",
    \"retries\":[{\"retry\":1,\"starts\":\"yes\",\"ceiling_ms\":100,\"min_ms\":0,
     \"mean_ms\":50,\"max_ms\":100,\"cumulative_min_ms\":0,
     \"cumulative_mean_ms\":50,\"cumulative_max_ms\":100}],

@@ -41,7 +41,7 @@ pub const BLIP: Entry = Entry {
     contenders: &[
         "attempts=1",
         "budget=none",
-        "budget=ratio:0.1,burst:5s",
+        "budget=ratio:0.1,burst:10",
         "yours",
     ],
     policy: Policy::default,
@@ -77,7 +77,7 @@ fn cases() -> Vec<Case> {
         budget,
         tokens,
     };
-    let follows = Budget::ratio(0.1).burst(Duration::from_secs(5));
+    let follows = Budget::ratio(0.1);
     let fixed = Budget::ratio(0.1).burst(10.0).floor_per_second(0.0);
     vec![
         case(100, Budget::None, None),

@@ -41,7 +41,12 @@ pub enum Burst {
 const MIN: f64 = 10.0;
 
 impl Burst {
-    pub(super) const DEFAULT: Self = Self::Tokens(MIN);
+    /// Five seconds of successes at the mean rate: by then the schedule of a call has ended, and what is left of a hiccup
+    /// is an outage. 2 s do not last through 0.2 s without a service; 10 s delay the recovery of one at 95 % of its capacity.
+    pub(super) const DEFAULT: Self = Self::Earned {
+        span: Duration::from_secs(5),
+        min: MIN,
+    };
 
     /// The fewest tokens that a full budget holds, at any rate.
     pub const fn least(self) -> f64 {

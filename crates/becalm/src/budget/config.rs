@@ -26,7 +26,8 @@ pub struct Ratio {
     /// share of the Google SRE book (ch. 21, *Handling Overload*).
     pub ratio: f64,
     /// Tokens that a full budget holds; where 1 + `ratio` is more, that is held in its place, or a
-    /// deposit would be lost in part while retries are wanted. Default 10.
+    /// deposit would be lost in part while retries are wanted. Default what 5 s of successes earn, and at
+    /// least 10; 10 of first tries.
     pub burst: Burst,
     /// Tokens that each second adds, whatever the traffic. From 0 to 10 000, in steps of a millionth
     /// an hour. Default 10 an hour of successes, so that a client with few calls has its burst again
@@ -44,6 +45,7 @@ impl Ratio {
     /// What is left out of the text of first tries.
     pub(crate) const OF_FIRST_TRIES: Self = Self {
         floor_per_second: 0.0,
+        burst: Burst::Tokens(10.0),
         ..Self::DEFAULT
     };
 

@@ -118,7 +118,7 @@ kinds! {
     ///
     /// | kind | what earns a retry | what comes back | written |
     /// |---|---|---|---|
-    /// | [`Ratio`] | each call that succeeds deposits `ratio` | a retry that never starts | `ratio:0.1,burst:10,floor:10/h` |
+    /// | [`Ratio`] | each call that succeeds deposits `ratio` | a retry that never starts | `ratio:0.1,burst:5s,min:10,floor:10/h` |
     /// | [`Ratio`] of first tries | each call that begins deposits `ratio` | a retry that never starts | `first-tries:0.1,burst:10,floor:1` |
     /// | [`Tokens`] | each clean success deposits `clean` | that, and a success's own last cost | `tokens:500,cost:14,throttled:5,refund:last,clean:1` |
     /// | [`Grpc`] | each success deposits `ratio`, each failure takes 1 | nothing: a retry itself is free | `grpc:10,ratio:0.1` |
@@ -168,7 +168,7 @@ impl Budget {
     /// use becalm::Budget;
     ///
     /// let budget = Budget::ratio(0.1).and(Budget::per_minute(60));
-    /// assert_eq!(budget.to_string(), "ratio:0.1,burst:10,floor:10/h + per-minute:60");
+    /// assert_eq!(budget.to_string(), "ratio:0.1,burst:5s,min:10,floor:10/h + per-minute:60");
     /// assert!(budget.validate().is_ok());
     /// assert!(budget.and(Budget::per_minute(30)).validate().is_err());
     /// ```

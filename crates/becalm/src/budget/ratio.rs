@@ -19,8 +19,8 @@ use crate::classify::Failure;
 use crate::sync::{AtomicU64, MILLION, Ordering, change, millionths};
 use crate::time::Instant;
 
-/// A tenth of the calls that succeed, a burst of 10, and 10 retries an hour: room for a client too
-/// small to have earned a token yet, and none for retries that keep a service down.
+/// A tenth of the calls that succeed, a burst of what 5 s of them earn and of at least 10, and 10 retries an hour: room for a
+/// blip of a busy client, and for a client too small to have earned a token yet; none for retries that keep a service down.
 impl Default for Budget {
     fn default() -> Self {
         Self::Ratio(Ratio::default())
@@ -28,7 +28,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Retries are at most this share of the calls that succeed, with a burst of 10 and 10 an
+    /// Retries are at most this share of the calls that succeed, with a burst of what 5 s of them earn, at least 10, and 10 an
     /// hour beside them.
     pub const fn ratio(ratio: f64) -> Self {
         Self::Ratio(Ratio {

@@ -32,7 +32,7 @@ use crate::throttle::Throttle;
 /// The settings of a retrier: plain data, cheap to copy, safe as it stands.
 ///
 /// The default makes 4 attempts, with full jitter under an exponential ceiling of 100 ms x 2, a
-/// cap of 20 s, hints of at most 60 s, and a 10 % budget with a burst of 10. Cloning copies the
+/// cap of 20 s, hints of at most 60 s, and a 10 % budget with a burst of 5 s of successes. Cloning copies the
 /// data; each `.retrier()` has new state of its own.
 ///
 /// ```
@@ -111,7 +111,7 @@ impl Default for Policy {
 /// Constructors: each is the default but for what it names.
 impl Policy {
     /// As many attempts as the deadline leaves room for and the budget pays for. While all calls fail,
-    /// the default budget with its burst of 10 ends a call after 11.
+    /// the default budget, which holds 10 tokens at least, ends a call of an idle client after 11.
     pub const UNLIMITED: u32 = u32::MAX;
 
     pub(crate) const DEFAULT: Self = Self {

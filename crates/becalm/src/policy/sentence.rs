@@ -35,7 +35,7 @@ use crate::jitter::Jitter;
 /// assert_eq!(
 ///     policy.to_string(),
 ///     "deadline 30s, then retry (4 attempts, exponential from 100ms x 2, cap 20s, full jitter, \
-///      budget ratio:0.1,burst:10,floor:10/h), then bulkhead (calls:50), then the operation"
+///      budget ratio:0.1,burst:5s,min:10,floor:10/h), then bulkhead (calls:50), then the operation"
 /// );
 /// ```
 impl fmt::Display for Policy {
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(
             policy.to_string(),
             "retry (attempts without limit, fixed 1s, floor 5ms, cap 20s, no jitter, budget \
-             ratio:0.1,burst:10,floor:10/h, 7 waiting at once), then attempt timeout 2s, then the operation"
+             ratio:0.1,burst:5s,min:10,floor:10/h, 7 waiting at once), then attempt timeout 2s, then the operation"
         );
     }
 }

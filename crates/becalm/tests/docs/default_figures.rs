@@ -1,12 +1,16 @@
 //! Are the figures of `docs/why-these-defaults.md` those of the code?
 #![cfg(feature = "std")]
 
+use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
 use std::time::Duration;
 
+use becalm::call::{Call, CallOptions, Decision};
+use becalm::classify::Verdict;
 use becalm::rng::{Random as _, Seed, SplitMix64};
 use becalm::time::FakeSleeper;
-use becalm::{Budget, Policy, Retrier, Sleeper as _};
+use becalm::time::Instant;
+use becalm::{Budget, Failure, Policy, Retrier, Scope, Sleeper as _};
 
 const PAGE: &str = include_str!("../../../../docs/why-these-defaults.md");
 
@@ -92,9 +96,53 @@ fn b3_a_client_with_one_call_an_hour_has_its_retries_back_within_the_hour() {
     assert_eq!(attempts, [4; 30]);
 }
 
+/// A thousand calls a second for half a minute, of which attempts fail in the last seconds but for this time. Of the calls
+/// that begin in it: the attempts of each, and whether it succeeded.
+fn away_for(time: Duration, budget: Budget) -> Vec<(u32, bool)> {
+    let retrier = retrier(Policy::default().budget(budget));
+    let mut random = SplitMix64::new(5);
+    let second = Duration::from_secs(1);
+    let gone = Instant::ZERO.after(15 * second);
+    let back = gone.after(time);
+    let begin = |now| {
+        let call = Call::begin(&retrier, CallOptions::new(), Scope::NONE, now);
+        (now, call)
+    };
+    let mut due: BTreeMap<(Instant, u64), _> = (0..30_000)
+        .map(|made| Instant::ZERO.after(made * Duration::from_millis(1)))
+        .zip(0_u64..)
+        .map(|(now, made)| ((now, made), None))
+        .collect();
+    let mut ended = Vec::new();
+    while let Some(((now, made), call)) = due.pop_first() {
+        let (began, mut call) = call.unwrap_or_else(|| begin(now));
+        call.start(now, &mut random).expect("no deadline");
+        let attempts = call.attempt_number();
+        let fails = (gone..back).contains(&now);
+        let outcome = if fails {
+            Failure::transient().into()
+        } else {
+            Verdict::Success
+        };
+        match call.on_outcome(now, outcome, &mut random) {
+            Decision::RetryIn(delay) => {
+                due.insert((now.after(delay), made), Some((began, call)));
+            }
+            _ if (gone..back).contains(&began) => ended.push((began, attempts, !fails)),
+            _ => {}
+        }
+    }
+    ended.sort_by_key(|(began, ..)| *began);
+    ended
+        .into_iter()
+        .map(|(_, attempts, succeeded)| (attempts, succeeded))
+        .collect()
+}
+
 #[test]
 fn a_busy_client() {
-    let (_, attempts) = outage(&Policy::default(), 10_000, Duration::from_millis(1));
+    let attempts = away_for(Duration::from_secs(10), Budget::default());
+    let attempts: Vec<u32> = attempts.into_iter().map(|(attempts, _)| attempts).collect();
     assert_stated(&format!(
         "| load in the first second, in the tenth | {:.2} times, {:.2} times |",
         amplification(&attempts[..1000]),
@@ -104,6 +152,24 @@ fn a_busy_client() {
         "| load of the ten seconds | {:.3} times |",
         amplification(&attempts)
     ));
+}
+
+#[test]
+fn a_busy_client_rides_out_a_blip() {
+    for millis in [100, 200, 300, 500] {
+        let succeed = |budget| {
+            let calls = away_for(Duration::from_millis(millis), budget);
+            let good = calls.iter().filter(|(_, succeeded)| *succeeded).count();
+            100.0 * f64::from(u32::try_from(good).unwrap())
+                / f64::from(u32::try_from(calls.len()).unwrap())
+        };
+        assert_stated(&format!(
+            "| {millis} ms | {:.1} % | {:.1} % | {:.1} % |",
+            succeed(Budget::default()),
+            succeed(Budget::default().burst(10.0)),
+            succeed(Budget::None)
+        ));
+    }
 }
 
 #[test]

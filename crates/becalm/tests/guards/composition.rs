@@ -35,7 +35,7 @@ fn everything() -> Policy {
 
 const SENTENCE: &str = "deadline 30s, then throttle (accepts:2,within:2m), then rate \
     (cubic,max-wait:5s), then retry (4 attempts, exponential from 100ms x 2 (1s when throttled), \
-    cap 20s, equal jitter, budget ratio:0.2,burst:10,floor:10/h + per-minute:60, 1000 waiting at once), then \
+    cap 20s, equal jitter, budget ratio:0.2,burst:5s,min:10,floor:10/h + per-minute:60, 1000 waiting at once), then \
     hedge (after:50ms,copies:1), then bulkhead (calls:50,waiting:100,max-wait:1s,order:lifo), then \
     breaker (share:0.5,within:10s,min:20,slow:1s,open:5s), then attempt timeout 2s, then the operation";
 

@@ -181,7 +181,7 @@ jitter = "full"
 attempts = 4
 hint = "honor"
 max_hint = "1m"
-budget = "ratio:0.1,burst:10,floor:10/h"
+budget = "ratio:0.1,burst:5s,min:10,floor:10/h"
 nested = "nearest"
 "#
     );

@@ -486,7 +486,10 @@ fn the_default_is_what_the_documentation_promises() {
     assert_eq!((policy.multiplier, policy.cap), (2.0, 20_000 * MS));
     assert_eq!(policy.max_hint, 60_000 * MS);
     assert_eq!(policy.jitter, Jitter::Full);
-    assert_eq!(policy.budget, Budget::ratio(0.1).burst(10.0));
+    assert_eq!(
+        policy.budget,
+        Budget::ratio(0.1).burst(Duration::from_secs(5))
+    );
     assert_eq!(policy.floor, Duration::ZERO);
     assert_eq!((policy.deadline, policy.attempt_timeout), (None, None));
 }

@@ -119,7 +119,7 @@ mod tests {
             ("per-minute:60", Budget::PerMinute(PerMinute::default())),
             (
                 "per-minute:60+ratio:1e+2,burst:1e+1",
-                Budget::ratio(100.0).and(Budget::per_minute(60)),
+                Budget::ratio(100.0).burst(10.0).and(Budget::per_minute(60)),
             ),
         ] {
             assert_eq!(text.parse(), Ok(budget), "{text}");
