@@ -19,8 +19,8 @@ use super::wire::Wire;
 /// Within which time the service must be back.
 pub const BACK_WITHIN: Duration = Duration::from_secs(2);
 
-/// Below which the amplification of each phase must stay, under a budget of up to 10 % with a
-/// burst of 10 in a drill of the usual size.
+/// Below which the amplification of each phase must stay, under a budget of up to 10 % with what it
+/// holds after the second before the fault, in a drill of the usual size.
 const AMPLIFICATION: f64 = 1.15;
 
 /// Below which share of the calls a breaker must keep the attempts of the fault's last second.

@@ -18,8 +18,8 @@ const LEGEND: &str = "p50 to p99: the latency that this share of the calls did n
 /// At what share of the other's a hedge must keep the 99th percentile.
 const GAIN: f64 = 0.5;
 
-/// Below which the attempts for each call must stay: what a 10 % budget allows, a burst of 10
-/// included.
+/// Below which the attempts for each call must stay: what a 10 % budget allows, the ten that it
+/// begins with included.
 const LOAD: f64 = 1.12;
 
 /// One policy of the second part with its figures.

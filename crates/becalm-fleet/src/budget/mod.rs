@@ -1,6 +1,6 @@
 //! How do many processes share one retry budget, without asking anybody before a retry?
 //!
-//! A budget of each process bounds the retries of each. A fleet of a thousand with a burst of 10 each has a burst of 10,000,
+//! A budget of each process bounds the retries of each. A fleet of a thousand that may retry ten times at once each has a burst of 10,000,
 //! and where a tenth of it fails, nine tenths of what the fleet has earned lie where nobody needs them. Here the
 //! fleet has one [`Bucket`], in a store that all reach, and each process leases tokens out of it.
 //!

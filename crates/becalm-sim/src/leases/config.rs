@@ -19,7 +19,7 @@ pub struct Processes {
     pub skew: f64,
     /// The budget of the fleet.
     pub fleet: Fleet,
-    /// The burst of a budget of each process's own. Default 10, as of any.
+    /// The burst of a budget of each process's own. Default 10, the least that a budget holds by default.
     pub own_burst: f64,
     /// The share of processes whose attempts fail.
     pub failing: f64,

@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 use super::numbers::list;
 
 /// A policy in a line: `4 attempts, exponential from 100ms to 20s with full jitter, budget
-/// ratio:0.1,burst:10`.
+/// ratio:0.1,burst:5s,min:10,floor:10/h`.
 pub fn describe(policy: &Policy) -> String {
     let mut line = match policy.attempts {
         Policy::UNLIMITED => "unlimited attempts".into(),

@@ -76,7 +76,7 @@ pub struct Policy {
     /// The longest hint that is waited for; a longer one stops the call. Default 60 s.
     pub max_hint: Duration,
     /// What bounds the retries of all calls together. Default a tenth of
-    /// the calls that succeed, burst 10, 10 an hour.
+    /// the calls that succeed, a burst of what 5 s of them earn and of at least 10, 10 an hour.
     pub budget: Budget,
     /// What a call does that finds no token in the budget. Default [`WhenSpent::Stop`].
     pub when_spent: WhenSpent,

@@ -32,7 +32,7 @@ where
     /// is known takes over the policy of the retrier that would be made for it, as by
     /// [`replace_policy`](Retrier::replace_policy). So do the [overflow](Self::overflow) and whatever callers hold.
     ///
-    /// Budgets keep their fill fraction, so that neither a reload nor a new key mints a burst. Name, clock
+    /// Budgets keep what they hold, so that neither a reload nor a new key mints a burst. Name, clock
     /// and observer of a retrier stay what they are as long as it lives. New keys wait meanwhile.
     ///
     /// ```
