@@ -68,7 +68,8 @@ pub struct PolicyFlags {
     ///
     /// "ratio:0.1" keeps retries to a tenth of the calls that succeed. "ratio:0.1,burst:10,floor:10/h"
     /// also sets how many a full budget allows at once, and how many each hour adds ("/m" for each
-    /// minute; a number alone for each second). "first-tries:0.1" keeps them to a tenth of first tries.
+    /// minute; a number alone for each second). "burst:5s,min:10" allows at once what the successes of
+    /// 5 s earn, and at least 10. "first-tries:0.1" keeps them to a tenth of first tries.
     /// "tokens:500,cost:14,throttled:5,refund:last,clean:1": the quota of the AWS SDKs.
     /// "grpc:10,ratio:0.1": gRPC's. "window:0.2,ttl:10s,floor:10": Finagle's.
     /// "concurrency:0.2,floor:3": Envoy's. "per-minute:60": at most 60 in any minute. "+" joins

@@ -113,7 +113,8 @@ async fn three_layers_of_four_attempts_add_up_and_multiply_only_where_they_may()
     }
 }
 
-/// What may reach `stock` of so many calls: each of three layers sends a tenth more than it is asked, and a burst of ten.
+/// What may reach `stock` of so many calls: each of three layers sends a tenth more than it is asked, and
+/// the ten that its budget begins with.
 fn bound(calls: usize) -> usize {
     (0..3).fold(calls, |asked, _| asked + asked.div_ceil(10) + 10)
 }

@@ -83,8 +83,9 @@ pub struct Args {
 
     /// Share the budget with all processes of this machine that name the same file
     ///
-    /// Without it a run, which is one call, has no budget unless you give --budget. While the file
-    /// cannot be used, the command runs once, and no retry is granted.
+    /// Without it a run, which is one call, has no budget unless you give --budget. A file knows no rate
+    /// of calls: of a burst in time it holds the least. While the file cannot be used, the command runs
+    /// once, and no retry is granted.
     #[arg(long, value_name = "PATH", help_heading = CONTROL)]
     pub(super) budget_file: Option<PathBuf>,
 
