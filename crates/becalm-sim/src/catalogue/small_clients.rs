@@ -99,6 +99,7 @@ fn bounded(fleet: u32, sharing: &str, record: &PopulationRecord) -> [Comparison;
         failures: 1.0,
         attempts: 4,
         ratio: 0.1,
+        // The least of the default: nothing has succeeded.
         burst: 10.0,
     };
     let (expected, budgets) = if sharing == "shared" {
