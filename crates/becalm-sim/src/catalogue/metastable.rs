@@ -21,11 +21,12 @@ pub const METASTABLE: Entry = Entry {
     title: "a short outage that retries make a long one",
     question: "Does the service come back when the trigger is gone?",
     answer: "Only below its hidden capacity, mu/A, or mu/(1 + r) under a budget that first tries feed. \
-             Under one that successes feed it is mu: in an outage that earns nothing. Above it, every \
-             answer comes too late, every call makes all its attempts, and the work done for callers \
-             that have left keeps the queue full: A lambda attempts per second, for ever. Backoff and \
-             jitter move that load and do not make it less. A budget, a breaker, a queue shorter than \
-             callers wait, or a service that drops what nobody waits for end it.",
+             Under one that successes feed it is mu: in an outage that earns nothing, and the service \
+             is back later by what the budgets held, over the spare capacity. Above the hidden \
+             capacity every answer comes too late, every call makes all its attempts, and the work \
+             done for callers that have left keeps the queue full: A lambda attempts per second, for \
+             ever. Backoff and jitter move that load and do not make it less. A budget, a breaker, a \
+             queue shorter than callers wait, or a service that drops what nobody waits for end it.",
     sources: &[
         source!("Bronson et al.: Metastable Failures in Distributed Systems, HotOS'21"
             at "https://sigops.org/s/conferences/hotos/2021/papers/hotos21-s11-bronson.pdf"),

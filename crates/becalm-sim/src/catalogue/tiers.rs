@@ -29,7 +29,8 @@ pub const TIERS: Entry = Entry {
              four attempts in two. So its hidden capacity is mu/A^L, and a load above that keeps it \
              down after a failover of seconds, while the clients' own attempts show nothing: one for \
              each call. If the tiers tell each other, L (A - 1) + 1; a budget in each that successes \
-             feed earns nothing while the database is away, so that it comes back as without retries.",
+             feed earns nothing while the database is away, so that it comes back as without retries, \
+             and later by what the budgets held, over the spare capacity.",
     sources: &[
         source!("Amazon Builders' Library: Timeouts, retries, and backoff with jitter"
             at "https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/"),
