@@ -32,8 +32,8 @@ impl Beside {
         !self.is_back_without || self.goodput >= 0.97
     }
 
-    /// Of the default policy for all clients of the scenario.
-    pub fn of(scenario: &Scenario, seeds: u64) -> Self {
+    /// Of this policy for all clients of the scenario.
+    pub fn of(scenario: &Scenario, policy: &Policy, seeds: u64) -> Self {
         let (mut is_back_without, mut with, mut without) = (true, 0, 0);
         for seed in 1..=seeds {
             let run = |policy: &Policy| {
@@ -46,7 +46,7 @@ impl Beside {
                 break;
             }
             without += calm.tail.succeeded;
-            with += run(&Policy::default()).tail.succeeded;
+            with += run(policy).tail.succeeded;
         }
         #[allow(clippy::cast_precision_loss)] // far below 2^52
         let goodput = with as f64 / (without.max(1)) as f64;
@@ -178,7 +178,7 @@ pub fn drawn(seed: u64) -> Scenario {
         service.failures = draws.between(0.0, 0.02);
     }
     let load = draws.between(0.3, 0.95);
-    // What the others leave free has to work off the bursts: ten retries of each client.
+    // What the others leave free has to work off the bursts: ten retries of each client, or half a second of all calls.
     let spare = capacity * (1.0 - load);
     let most = (spare * 6.0).clamp(1.0, 3_000.0);
     let mut scenario = Scenario::new("drawn", Duration::from_secs(1));
@@ -239,7 +239,7 @@ pub fn drawn(seed: u64) -> Scenario {
     };
     let from = Duration::from_secs(10);
     scenario = scenario.trigger(Trigger::new(from, lasts, effect));
-    let bursts = 10.0 * f64::from(clients) / spare;
+    let bursts = (10.0 * f64::from(clients) + 0.5 * load * capacity) / spare;
     scenario.horizon = from + lasts + Duration::from_secs_f64(30.0 + 1.5 * bursts);
     let now = bottleneck(&scenario).map_or(1.0, |it| it.utilisation());
     louder(&scenario, load / now)
