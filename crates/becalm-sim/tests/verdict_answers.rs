@@ -4,7 +4,7 @@ mod by_hand;
 
 use std::time::Duration;
 
-use becalm::Policy;
+use becalm::{Budget, Policy};
 use becalm_sim::catalogue::Candidate;
 use becalm_sim::record::Recording;
 use becalm_sim::scenario::{Scenario, Service};
@@ -86,6 +86,35 @@ fn calls_that_wait_for_tokens_above_nine_tenths_of_the_capacity_are_told() {
     assert!(answer.contains(warning), "{answer}");
     assert!(!of(890.0, WhenSpent::Wait).contains("when_spent"));
     assert!(!of(950.0, WhenSpent::Stop).contains("when_spent"));
+}
+
+#[test]
+fn many_small_clients_that_hold_more_than_the_service_can_spare_are_told() {
+    let of = |clients, budget: &str| {
+        let budget: Budget = budget.parse().unwrap();
+        let build = |policy: &Policy| {
+            let mut scenario = hung(900.0, &policy.clone().budget(budget));
+            scenario.populations[0].clients = clients;
+            scenario
+        };
+        studied(world(9.0), Thoroughness::QUICK, build, &[2]).answer
+    };
+    let warning = "Under 2 attempts small clients hold 3 000 retries, each the least of its budget: the service works them off in \
+                   30 s beside its load, and may be back that much later";
+    let answer = of(300, "ratio:0.1");
+    assert!(answer.contains(warning), "{answer}");
+    for (clients, budget) in [
+        (90, "ratio:0.1"),
+        (300, "ratio:0.1,burst:1"),
+        // They earn what they hold: 11 calls a second each, a burst of 1.
+        (80, "ratio:0.1,burst:5s,min:1"),
+        (300, "none"),
+    ] {
+        assert!(
+            !of(clients, budget).contains("small clients"),
+            "{clients}, {budget}"
+        );
+    }
 }
 
 #[test]

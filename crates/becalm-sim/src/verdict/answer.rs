@@ -8,6 +8,7 @@ use super::examined::Examined;
 use super::numbers::{hundredths, list, median, of_runs, percent, percent_or_none, plain, tenths};
 use super::outcome::{Outcome, recovery_times};
 use super::patient::too_patient;
+use super::reserve::too_many;
 use super::services::PhaseOf;
 use super::stress::Worse;
 
@@ -34,7 +35,8 @@ pub(super) fn answer(examined: &[Examined]) -> String {
     let all = sentences
         .chain(unbounded)
         .chain(few.take(1))
-        .chain(too_patient(examined));
+        .chain(too_patient(examined))
+        .chain(too_many(examined));
     all.collect::<Vec<_>>().join(" ")
 }
 

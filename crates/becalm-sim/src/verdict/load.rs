@@ -20,6 +20,11 @@ impl Bottleneck {
     pub fn utilisation(&self) -> f64 {
         self.load / self.capacity
     }
+
+    /// Requests that it can serve per second besides; 0 where first tries are too many.
+    pub(super) fn spare(&self) -> f64 {
+        (self.capacity - self.load).max(0.0)
+    }
 }
 
 /// The service that first tries bring nearest to its capacity. `None` where nothing bounds a

@@ -26,6 +26,7 @@ mod numbers;
 mod outcome;
 mod patient;
 mod recovery;
+mod reserve;
 mod rule;
 mod ruling;
 mod runs;
