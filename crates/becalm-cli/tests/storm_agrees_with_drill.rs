@@ -102,7 +102,7 @@ const PAGE: &str = include_str!("../../../docs/scenario-files.md");
 
 /// The drill of the documentation under a policy of these keys.
 fn scenario(policy: &str) -> String {
-    const KEYS: &str = "budget = \"ratio:0.1,burst:10\"";
+    const KEYS: &str = "budget = \"ratio:0.1\"";
     let (_, section) = PAGE.split_once("## From a drill").expect("the section");
     let (_, rest) = section.split_once("```toml\n").expect("its scenario");
     let (text, _) = rest.split_once("```").expect("its end");

@@ -1,6 +1,6 @@
 //! How does a program read a plan?
 
-use becalm_sim::forecast::{Longest, Protection, Row, Spread};
+use becalm_sim::forecast::{Longest, Protection, Reserve, Row, Spread};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ struct Document<'a> {
     waits: Spread,
     longest: Longest,
     protection: &'a Protection,
+    reserve: Option<&'a Reserve>,
     lints: Vec<Value>,
 }
 
@@ -25,6 +26,7 @@ pub fn document(plan: &Plan) -> String {
         waits: plan.forecast.total(),
         longest: plan.longest,
         protection: &plan.protection,
+        reserve: plan.reserve.as_ref(),
         lints: lints
             .map(|it| json!({ "code": it.code, "message": it.message }))
             .collect(),

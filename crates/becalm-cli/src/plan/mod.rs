@@ -10,7 +10,7 @@ mod told;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use becalm_sim::forecast::{Forecast, Longest, Protection, rows};
+use becalm_sim::forecast::{Forecast, Longest, Protection, Reserve, rows};
 use clap::value_parser;
 
 use crate::policy_flags::PolicyFlags;
@@ -35,6 +35,10 @@ pub struct Args {
     /// List at most this many retries [default: 20 if attempts are unlimited, else 1000]
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u32).range(1..=100_000))]
     rows: Option<u32>,
+
+    /// Calls of this client that succeed in a second, for what its budget holds then
+    #[arg(long, value_name = "CALLS", default_value = "1000", value_parser = calls_per_second)]
+    load: f64,
 
     /// Print the plan as one line of JSON (--help shows its shape)
     #[arg(long)]
@@ -69,10 +73,14 @@ needed:
    \"waits\":{\"min_ms\":0,\"mean_ms\":50,\"max_ms\":100},
    \"longest\":{\"waits_ms\":100,\"call_ms\":null},
    \"protection\":{\"throttle\":null,\"rate\":null,
-    \"budget\":[{\"kind\":\"ratio\",\"text\":\"ratio:0.1,burst:10,floor:10/h\",
-     \"burst\":10.0,\"share\":0.1,\"of\":\"successes\",\"per_minute\":0.1667,
+    \"budget\":[{\"kind\":\"ratio\",\"text\":\"ratio:0.1,burst:5s,min:10,floor:10/h\",
+     \"burst\":10.0,\"burst_seconds\":5.0,\"share\":0.1,
+    \"of\":\"successes\",\"per_minute\":0.1667,
      \"throttled\":null}],
     \"hedge\":null,\"bulkhead\":null,\"breaker\":null},
+   \"reserve\":{\"calls_per_second\":1000.0,\"retries\":500.0,
+    \"late\":[{\"load\":0.7,\"late_ms\":1166.666667},{\"load\":0.9,\"late_ms\":4500},
+     {\"load\":0.95,\"late_ms\":9500}]},
    \"lints\":[{\"code\":\"no-budget\",\"message\":\"...\"}]}
 \"retries\" holds every listed retry, also those that a deadline stops, and \"waits\"
 is their sum; \"starts\" is \"no\" or \"maybe\" where the text has \"x\" or \"?\".
@@ -90,6 +98,9 @@ What \"protection\" has is, with its \"text\" as a flag:
   bulkhead  calls, waiting, worst_per_second (every attempt at its timeout)
   breaker   after_failures and after_ms of a plain outage, at a steady rate;
             open_least_ms, open_most_ms, open_again_most_ms, probes, successes
+\"reserve\" is what the budget holds at --load calls a second, and how much later
+than without retries a service is back for it on average, by its load over its
+capacity; null where no success feeds the budget.
 
 Examples:
   becalm plan --attempts 6 --base 500ms --cap 30s --jitter equal
@@ -97,6 +108,15 @@ Examples:
   becalm plan --attempts 5 --attempt-timeout 2s --json | jq .longest.call_ms
   becalm plan --preset command          what \"becalm run\" does without flags
   becalm plan --sample 3 --seed 7";
+
+/// A number above 0.
+fn calls_per_second(text: &str) -> Result<f64, String> {
+    let calls = text
+        .parse()
+        .ok()
+        .filter(|calls: &f64| *calls > 0.0 && calls.is_finite());
+    calls.ok_or_else(|| "calls a second are a number above 0, such as 1000".into())
+}
 
 /// `becalm plan`
 pub fn execute(args: &Args) -> ExitCode {
@@ -110,10 +130,12 @@ pub fn execute(args: &Args) -> ExitCode {
         policy.base = base.unwrap_or(policy.base);
     }
     let forecast = Forecast::of(&policy, args.rows);
+    let protection = Protection::of(&policy);
     let plan = Plan {
         longest: Longest::of(&policy, &forecast),
         forecast,
-        protection: Protection::of(&policy),
+        reserve: Reserve::of(&protection.budget, args.load),
+        protection,
         preset: args.policy.preset(),
         policy,
         lints,

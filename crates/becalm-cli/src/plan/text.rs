@@ -52,7 +52,7 @@ pub fn document(plan: &Plan, painter: Painter) -> String {
 
 /// What bounds all calls together.
 fn bounds(plan: &Plan) -> String {
-    let sentences = protected(&plan.policy, &plan.protection);
+    let sentences = protected(&plan.policy, &plan.protection, plan.reserve.as_ref());
     if sentences.is_empty() {
         return String::new();
     }

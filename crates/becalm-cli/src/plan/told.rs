@@ -1,7 +1,7 @@
 //! What is there to tell of a policy?
 
 use becalm::{Policy, lint::Lint, preset::Preset};
-use becalm_sim::forecast::{Forecast, Longest, Protection};
+use becalm_sim::forecast::{Forecast, Longest, Protection, Reserve};
 
 /// Everything that the text and the document tell.
 pub struct Plan {
@@ -10,5 +10,6 @@ pub struct Plan {
     pub forecast: Forecast,
     pub longest: Longest,
     pub protection: Protection,
+    pub reserve: Option<Reserve>,
     pub lints: Vec<Lint>,
 }

@@ -24,6 +24,7 @@ fn json_has_the_documented_shape_and_no_more() {
             "longest",
             "policy",
             "protection",
+            "reserve",
             "retries",
             "waits"
         ]
@@ -45,6 +46,15 @@ fn json_has_the_documented_shape_and_no_more() {
         ]
     );
     assert_eq!(plan["lints"], serde_json::json!([]));
+}
+
+#[test]
+fn the_reserve_follows_the_rate_of_calls() {
+    let retries = |flags| plan(flags)["reserve"]["retries"].clone();
+    assert_eq!(retries("--load 1e4"), 5000.0);
+    assert_eq!(retries("--load 20"), 10.0);
+    assert_eq!(plan("--budget first-tries:0.1")["reserve"], Value::Null);
+    assert_eq!(plan("--attempts 1")["reserve"], Value::Null);
 }
 
 /// The figures of the text, looked for in the text.

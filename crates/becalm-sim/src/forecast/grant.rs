@@ -119,6 +119,12 @@ fn paid(tokens: Tokens, cost: u32) -> Throttled {
 }
 
 impl Grant {
+    /// Retries that a full budget grants at once where this number of what earns them comes in a second.
+    pub(super) fn at_once(&self, per_second: f64) -> f64 {
+        let earned = self.burst_seconds.unwrap_or(0.0) * self.share * per_second;
+        self.burst.max(earned)
+    }
+
     /// Retries for each call that it grants for good at the most, where calls are what earns them. A
     /// floor of less than one a minute is left out.
     pub fn sustained(&self) -> f64 {

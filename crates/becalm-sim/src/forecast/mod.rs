@@ -9,6 +9,7 @@ mod grant;
 mod hedge;
 mod millis;
 mod protection;
+mod reserve;
 mod shed;
 mod waits;
 
@@ -18,5 +19,6 @@ pub use grant::{Earner, Grant, Throttled};
 pub use hedge::Copies;
 pub use millis::Millis;
 pub use protection::Protection;
+pub use reserve::{Late, Reserve};
 pub use shed::{Rate, Shed};
 pub use waits::{End, Fate, Forecast, Longest, Row, Spread, rows};
