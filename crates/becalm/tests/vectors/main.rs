@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use becalm::Budget;
 use serde_json::Value;
 
 mod reader;
@@ -108,6 +109,21 @@ fn the_fixed_file_has_every_kind_of_case() {
         ".events.left.ratio",
         ".events.left.first-tries",
         ".events.left.tokens",
+        ".events.left.grpc",
+        ".events.left.concurrency",
+        ".events.left.per-minute",
+        ".events.left.window",
+        ".events.do=traffic",
+        ".events.do=reload",
+        ".events.do=set_mode",
+        ".events.policy.budget=ratio:0.1,burst:5s,min:10,floor:10/h",
+        ".events.then.token",
+        ".events.then.asks_in",
+        ".events.would.retry",
+        ".events.would.cut",
+        ".events.would.stop=budget_exhausted",
+        ".events.would.refuse=deadline_exceeded",
+        ".events.would=fail",
         ".policy.jitter=decorrelated",
         ".policy.jitter=decorrelated-clamped",
         ".policy.hint=clamp",
@@ -117,6 +133,16 @@ fn the_fixed_file_has_every_kind_of_case() {
     ] {
         assert!(seen.contains(case), "no case of {case}");
     }
+}
+
+/// The burst of the default policy follows the traffic: somewhere it holds more than its ten tokens.
+#[test]
+fn the_fixed_file_has_a_default_budget_above_its_least() {
+    let is_default = |line: &Value| line["policy"]["budget"] == Budget::default().to_string();
+    let is_above = |event: &Value| event["left"]["ratio"].as_u64() > Some(10_000_000);
+    let events = |line: Value| line["events"].as_array().cloned().unwrap_or_default();
+    let mut events = fixed().filter(is_default).flat_map(events);
+    assert!(events.any(|event| is_above(&event)));
 }
 
 /// A reader that agrees with everything would prove nothing.
@@ -129,7 +155,15 @@ fn the_second_reader_notices_a_nanosecond_and_a_millionth() {
     {
         let events = line["events"].as_array().expect("events").len();
         for at in 0..events {
-            for path in ["/then/wait", "/then/remaining", "/left/ratio", "/waiting"] {
+            for path in [
+                "/then/wait",
+                "/then/remaining",
+                "/then/asks_in",
+                "/would/0/retry",
+                "/left/ratio",
+                "/left/window",
+                "/waiting",
+            ] {
                 let mut line = line.clone();
                 let Some(value) = line["events"][at].pointer_mut(path) else {
                     continue;

@@ -1,9 +1,12 @@
 //! What happens to the calls of one client? What comes in, and what was decided.
 
+use std::task::Waker;
 use std::time::Duration;
 
-use becalm::call::{Call, CallOptions, Decision};
+use becalm::call::{Call, CallOptions, Decision, Start};
 use becalm::classify::Verdict;
+use becalm::observe::Would;
+use becalm::policy::Mode;
 use becalm::rng::Random;
 use becalm::shared::Shared;
 use becalm::time::Instant;
@@ -30,9 +33,10 @@ pub fn calls(dice: &mut Dice) -> Value {
         now: Instant::ZERO,
         live: Vec::new(),
         begun: 0,
+        has_earned: false,
         events: Vec::new(),
     };
-    let length = 10 + world.dice.below(30);
+    let length = 20 + world.dice.below(50);
     for _ in 0..length {
         world.step();
     }
@@ -62,6 +66,8 @@ struct World<'a> {
     now: Instant,
     live: Vec<Live<'a>>,
     begun: u64,
+    /// A call has succeeded.
+    has_earned: bool,
     events: Vec<Value>,
 }
 
@@ -86,27 +92,47 @@ impl Random for Drawn<'_> {
     }
 }
 
+/// What a step drew, and what enforcing would have done to an observed call.
+#[derive(Default)]
+struct Told {
+    draws: Vec<String>,
+    would: Vec<Value>,
+}
+
+impl Told {
+    fn of(draws: Vec<String>, call: &mut Call<&Shared>) -> Self {
+        let would = std::iter::from_fn(|| call.take_would()).map(would);
+        Self {
+            draws,
+            would: would.collect(),
+        }
+    }
+}
+
+fn would(would: Would) -> Value {
+    match would {
+        Would::Retry { delay } => json!({ "retry": nanos(delay) }),
+        Would::Cut { after } => json!({ "cut": nanos(after) }),
+        Would::Stop(reason) => json!({ "stop": reason.as_str() }),
+        Would::Refuse(reason) => json!({ "refuse": reason.as_str() }),
+        Would::Fail => "fail".into(),
+        other => unreachable!("{other:?} without guards"),
+    }
+}
+
 impl<'a> World<'a> {
     fn step(&mut self) {
-        let few = self.live.len() < 4;
-        match self.dice.below(16) {
+        let few = self.live.len() < 6;
+        match self.dice.below(18) {
             0..3 => {
-                let most = *self.dice.pick(&[2, 20, 200, 100_000]);
+                let most = *self.dice.pick(&[2, 2, 20, 20, 20, 200, 200, 100_000]);
                 let ticks = u32::try_from(self.dice.below(most)).expect("it is small");
                 self.now = self.now.after(GRID * ticks);
             }
-            3 if self.dice.one_in(6) => {
-                let disable = self.dice.one_in(2);
-                if disable {
-                    self.shared.disable_retries();
-                } else {
-                    self.shared.enable_retries();
-                }
-                let event =
-                    json!({ "do": if disable { "disable_retries" } else { "enable_retries" } });
-                self.note(event, &[]);
-            }
-            3..8 if few => self.begin(),
+            3 if self.dice.one_in(3) => self.switch(),
+            16 if self.has_earned && self.dice.one_in(3) => self.reload(),
+            17 => self.traffic(),
+            3..7 if few => self.begin(),
             _ if self.live.is_empty() => self.begin(),
             _ => {
                 let at = self.dice.below(self.live.len() as u64);
@@ -114,7 +140,7 @@ impl<'a> World<'a> {
                     .live
                     .swap_remove(usize::try_from(at).expect("an index"));
                 match live.due {
-                    Some(_) if self.dice.one_in(8) => self.drop_call(live),
+                    Some(_) if self.dice.one_in(12) => self.drop_call(live),
                     Some(due) => self.start(live, due),
                     None => self.end_attempt(live),
                 }
@@ -122,9 +148,57 @@ impl<'a> World<'a> {
         }
     }
 
+    /// What an operator switches for all calls.
+    fn switch(&mut self) {
+        let event = match self.dice.below(4) {
+            0 => {
+                self.shared.disable_retries();
+                json!({ "do": "disable_retries" })
+            }
+            1 => {
+                self.shared.enable_retries();
+                json!({ "do": "enable_retries" })
+            }
+            2 => {
+                self.shared.set_mode(Mode::Observe);
+                json!({ "do": "set_mode", "mode": "observe" })
+            }
+            _ => {
+                self.shared.set_mode(Mode::Enforce);
+                json!({ "do": "set_mode", "mode": "enforce" })
+            }
+        };
+        self.note(event, &Told::default());
+    }
+
+    /// Another policy under the calls that live.
+    fn reload(&mut self) {
+        self.now = self.now.after(GRID);
+        let policy = policy::policy(self.dice);
+        let event = json!({ "do": "reload", "policy": policy });
+        let replaced = self.shared.replace_policy(policy, self.now);
+        replaced.expect("a valid policy");
+        self.note(event, &Told::default());
+    }
+
+    /// Calls that succeed at once, one after the other.
+    fn traffic(&mut self) {
+        let count = *self.dice.pick(&[2, 20, 200]);
+        for _ in 0..count {
+            let mut call = Call::begin(self.shared, CallOptions::new(), Scope::NONE, self.now);
+            let nothing = &mut || unreachable!("nothing is drawn for a success");
+            call.start(self.now, nothing).expect("a first attempt");
+            call.on_outcome(self.now, Verdict::Success, nothing);
+        }
+        self.has_earned = true;
+        self.note(json!({ "do": "traffic", "calls": count }), &Told::default());
+    }
+
     fn begin(&mut self) {
         let key = IdempotencyKey::from_u128(7);
         let (operation, what) = *self.dice.pick(&[
+            (Operation::Idempotent, "idempotent"),
+            (Operation::Idempotent, "idempotent"),
             (Operation::Idempotent, "idempotent"),
             (Operation::Idempotent, "idempotent"),
             (Operation::Keyed(key), "keyed"),
@@ -159,7 +233,7 @@ impl<'a> World<'a> {
             "above": where_,
             "then": { "deadline": call.deadline().map(|at| whole(at.as_nanos())) },
         });
-        self.note(event, &[]);
+        self.note(event, &Told::default());
         self.live.push(Live {
             number,
             call,
@@ -167,55 +241,73 @@ impl<'a> World<'a> {
         });
     }
 
-    /// Starts the attempt, at the first moment of the grid at which it may, or somewhat later.
+    /// Starts the attempt, at the first moment of the grid at which it may, or somewhat later. A call that waits for a
+    /// token is now and then woken too early.
     fn start(&mut self, mut live: Live<'a>, due: Instant) {
-        let step = u64::try_from(GRID.as_nanos()).expect("nine milliseconds");
-        let at_least = due.as_nanos().div_ceil(step) * step;
-        let late = if self.dice.one_in(8) {
-            self.dice.below(1000)
-        } else {
-            0
+        let is_early = live.call.waits_for_token() && self.dice.one_in(8);
+        if !is_early {
+            let step = u64::try_from(GRID.as_nanos()).expect("nine milliseconds");
+            let at_least = due.as_nanos().div_ceil(step) * step;
+            let late = if self.dice.one_in(12) {
+                self.dice.below(1000)
+            } else {
+                0
+            };
+            self.now = self.now.max(Instant::from_nanos(at_least + late * step));
+        }
+        let mut drawn = Drawn {
+            dice: self.dice,
+            words: Vec::new(),
         };
-        self.now = self.now.max(Instant::from_nanos(at_least + late * step));
-        let started = live.call.start(self.now, &mut || {
-            unreachable!("nothing is drawn at a start")
-        });
+        let started = live.call.poll_start(self.now, Waker::noop(), &mut drawn);
+        let words = drawn.words;
         let then = match started {
-            Ok(attempt) => {
+            Ok(Start::Go(attempt)) => {
+                live.due = None;
                 json!({ "attempt": attempt.number(), "remaining": attempt.remaining().map(nanos) })
             }
+            Ok(Start::Wait(until)) => {
+                live.due = Some(until);
+                json!({ "asks_in": nanos(until.since(self.now)) })
+            }
             Err(reason) => json!({ "stop": reason.as_str() }),
+            Ok(other) => unreachable!("{other:?} at a start"),
         };
+        let told = Told::of(words, &mut live.call);
         self.note(
             json!({ "do": "start", "call": live.number, "then": then }),
-            &[],
+            &told,
         );
         if started.is_ok() {
-            live.due = None;
             self.live.push(live);
         }
     }
 
     fn end_attempt(&mut self, mut live: Live<'a>) {
-        match self.dice.below(12) {
+        match self.dice.below(20) {
             0 => return self.drop_call(live),
             1 => {
                 live.call.body_is_consumed();
                 self.note(
                     json!({ "do": "body_is_consumed", "call": live.number }),
-                    &[],
+                    &Told::default(),
                 );
                 return self.live.push(live);
             }
             2 => {
                 live.call.forbid_retry();
-                self.note(json!({ "do": "forbid_retry", "call": live.number }), &[]);
+                self.note(
+                    json!({ "do": "forbid_retry", "call": live.number }),
+                    &Told::default(),
+                );
                 return self.live.push(live);
             }
-            3..7 => {
+            3..8 => {
                 let nothing = &mut || unreachable!("nothing is drawn at a success");
                 live.call.on_outcome(self.now, Verdict::Success, nothing);
-                return self.note(json!({ "do": "succeed", "call": live.number }), &[]);
+                let told = Told::of(Vec::new(), &mut live.call);
+                self.has_earned |= !told.would.contains(&"fail".into());
+                return self.note(json!({ "do": "succeed", "call": live.number }), &told);
             }
             _ => (),
         }
@@ -229,7 +321,8 @@ impl<'a> World<'a> {
         let then = match decision {
             Decision::RetryIn(delay) => {
                 live.due = Some(self.now.after(delay));
-                json!({ "wait": nanos(delay) })
+                let token = live.call.waits_for_token().then_some(false);
+                json!({ "wait": nanos(delay), "token": token })
             }
             Decision::Stop(reason) => json!({ "stop": reason.as_str() }),
             other => unreachable!("{other:?} after a failure"),
@@ -240,7 +333,8 @@ impl<'a> World<'a> {
             "failure": super::failure(&failure),
             "then": then,
         });
-        self.note(event, &words);
+        let told = Told::of(words, &mut live.call);
+        self.note(event, &told);
         if live.due.is_some() {
             self.live.push(live);
         }
@@ -253,6 +347,7 @@ impl<'a> World<'a> {
             Class::Transient,
             Class::Transient,
             Class::Transient,
+            Class::Throttled,
             Class::Throttled,
             Class::Throttled,
             Class::Permanent,
@@ -281,17 +376,21 @@ impl<'a> World<'a> {
         hint.map_or(base, |hint| base.hint(hint))
     }
 
-    fn drop_call(&mut self, live: Live<'a>) {
-        let number = live.number;
-        drop(live);
-        self.note(json!({ "do": "drop", "call": number }), &[]);
+    fn drop_call(&mut self, mut live: Live<'a>) {
+        let nothing = &mut || unreachable!("nothing is drawn at an end");
+        live.call.cancel(self.now, nothing);
+        let told = Told::of(Vec::new(), &mut live.call);
+        self.note(json!({ "do": "drop", "call": live.number }), &told);
     }
 
-    /// Adds when it was, what was drawn, and how the shared state is now.
-    fn note(&mut self, mut event: Value, words: &[String]) {
+    /// Adds when it was, what was drawn and told, and how the shared state is now.
+    fn note(&mut self, mut event: Value, told: &Told) {
         event["at"] = whole(self.now.as_nanos());
-        if !words.is_empty() {
-            event["draws"] = json!(words);
+        if !told.draws.is_empty() {
+            event["draws"] = json!(told.draws);
+        }
+        if !told.would.is_empty() {
+            event["would"] = json!(told.would);
         }
         let left = self.shared.budget_gauges(self.now).map(|gauge| {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

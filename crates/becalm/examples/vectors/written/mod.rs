@@ -11,7 +11,7 @@ use becalm::{Failure, Hint};
 use dice::Dice;
 
 /// Raised when an older reader would not understand a line.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The first line, and this many histories after it.
 pub fn lines(seed: u64, count: u64) -> impl Iterator<Item = Value> {

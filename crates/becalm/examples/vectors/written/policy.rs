@@ -2,24 +2,46 @@
 
 use std::time::Duration;
 
+use becalm::budget::WhenSpent;
+use becalm::policy::Mode;
 use becalm::{Backoff, Budget, Jitter, Policy, hint::HintMode, scope::Nested};
 use serde_json::{Value, json};
 
 use super::dice::Dice;
 use super::nanos;
 
-/// Whole millionths are earned in each 9 ms by all of these floors, so that nothing is rounded.
-const BUDGETS: [&str; 9] = [
+/// Whole millionths are earned in each 9 ms by all of these floors, so that nothing is rounded. A larger ratio has no smaller
+/// floor, so that a reload never finds the same sum of earnings under another pace: there the core, which must tell the two
+/// apart in one word, takes a millionth.
+const BUDGETS: [&str; 24] = [
     "none",
     "ratio:0.1,burst:2,floor:10/h",
-    "ratio:0.25,burst:3,floor:0",
-    "ratio:1,burst:1,floor:0",
+    "ratio:0.25,burst:3,floor:10/h",
+    "ratio:1,burst:1,floor:1",
     "ratio:0.5,burst:1.75,floor:36/h",
-    "ratio:0.000001,burst:5,floor:1",
-    "first-tries:0.2,burst:2",
-    "first-tries:0.1,burst:1,floor:10/h",
+    "ratio:0.000001,burst:5,floor:0",
+    DEFAULT,
+    DEFAULT,
+    "ratio:0.1,burst:60s,min:3,floor:10/h",
+    "ratio:0.25,burst:1s,min:1,floor:10/h",
+    "ratio:0.5,burst:200ms,min:1.5,floor:36/h",
+    "ratio:1,burst:5s,min:2,floor:1",
+    "first-tries:0.1,burst:2",
+    "first-tries:0.2,burst:1,floor:10/h",
+    "first-tries:0.5,burst:1s,min:1,floor:36/h",
     "tokens:20,cost:7,throttled:3,refund:last,clean:1",
+    "tokens:9,cost:3,throttled:4,refund:none,clean:2",
+    "grpc:4,ratio:0.1",
+    "concurrency:0.5,floor:1",
+    "per-minute:3",
+    "window:0.2,ttl:2s,floor:0.5",
+    "ratio:0.1,burst:5s,min:10,floor:10/h + per-minute:2",
+    "tokens:20,cost:7,throttled:3,refund:last,clean:1 + concurrency:0.3,floor:1",
+    "ratio:1,burst:5s,min:2,floor:1 + grpc:10,ratio:0.29 + window:0.25,ttl:10s,floor:0.1",
 ];
+
+/// The budget of the default policy.
+const DEFAULT: &str = "ratio:0.1,burst:5s,min:10,floor:10/h";
 
 /// Half of it is no whole number.
 const ODD: Duration = Duration::from_nanos(33_333_333);
@@ -48,7 +70,7 @@ fn draft(dice: &mut Dice) -> Policy {
         .cap(*dice.pick(&[ms(250), ms(2000), ms(20_000), ms(60_000)]))
         .floor(*dice.pick(&[ms(0), ms(0), ms(0), ms(20), ms(300)]))
         .jitter(jitter(dice))
-        .attempts(*dice.pick(&[1, 2, 3, 4, 4, 6, Policy::UNLIMITED]))
+        .attempts(*dice.pick(&[1, 2, 3, 4, 4, 6, Policy::UNLIMITED, Policy::UNLIMITED]))
         .deadline(*dice.pick(&[
             None,
             None,
@@ -65,12 +87,21 @@ fn draft(dice: &mut Dice) -> Policy {
         ]))
         .max_hint(*dice.pick(&[ms(60_000), ms(60_000), ms(2000)]))
         .budget(budget.expect("it is written as budgets are"))
+        .when_spent(*dice.pick(&[WhenSpent::Stop, WhenSpent::Wait]))
         .max_waiting(*dice.pick(&[None, None, None, Some(1), Some(2)]))
         .nested(*dice.pick(&[
             Nested::Nearest,
             Nested::Nearest,
             Nested::Outermost,
             Nested::Allow,
+        ]))
+        .mode(*dice.pick(&[
+            Mode::Enforce,
+            Mode::Enforce,
+            Mode::Enforce,
+            Mode::Enforce,
+            Mode::Enforce,
+            Mode::Observe,
         ]))
 }
 

@@ -9,7 +9,7 @@ use super::{same, text};
 pub struct Policy {
     growth: String,
     pub base: u64,
-    pub throttled_base: u64,
+    throttled_base: u64,
     multiplier: f64,
     pub cap: u64,
     pub floor: u64,
@@ -22,6 +22,8 @@ pub struct Policy {
     pub budget: String,
     pub max_waiting: u64,
     pub nested: String,
+    pub waits_for_tokens: bool,
+    pub observes: bool,
 }
 
 enum Jitter {
@@ -35,7 +37,7 @@ enum Jitter {
 }
 
 /// Nanoseconds of `250ms`, `1.5s`, `1m`.
-fn time(text: &str) -> u64 {
+pub fn time(text: &str) -> u64 {
     let at = text
         .find(|c: char| c.is_ascii_alphabetic())
         .expect("a unit");
@@ -81,6 +83,17 @@ impl Policy {
             budget: word("budget"),
             max_waiting: table["max_waiting"].as_u64().unwrap_or(u64::MAX),
             nested: word("nested"),
+            waits_for_tokens: table["when_spent"] == "wait",
+            observes: table["mode"] == "observe",
+        }
+    }
+
+    /// The ceiling of the first retry.
+    pub fn first_ceiling(&self, throttled: bool) -> u64 {
+        if throttled {
+            self.throttled_base
+        } else {
+            self.base
         }
     }
 
