@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+mod absences;
+mod away;
 mod behaviours;
 mod clients;
 mod costs;
@@ -27,15 +29,23 @@ fn main() {
     let runtime = runtime.expect("a runtime");
     let names = PACKAGES.map(|name| format!("{name} {}", version(name)));
     println!("Versions: {}.\n", names.join(", "));
-    let only_costs = std::env::args().any(|argument| argument == "--costs");
-    if !only_costs {
-        let server = Server::start();
+    let only = std::env::args().nth(1);
+    let is_asked = |part| only.as_deref().is_none_or(|only| only == part);
+    let local = tokio::task::LocalSet::new();
+    let server = Server::start();
+    if is_asked("--behaviours") {
         behaviours::print(&runtime, &server);
-        let local = tokio::task::LocalSet::new();
+    }
+    if is_asked("--outage") {
         local.block_on(&runtime, outage::print(&server));
     }
-    costs::print(&runtime);
-    grpc::print(&runtime);
+    if is_asked("--absences") {
+        local.block_on(&runtime, absences::print());
+    }
+    if is_asked("--costs") {
+        costs::print(&runtime);
+        grpc::print(&runtime);
+    }
 }
 
 /// What the lock file says.

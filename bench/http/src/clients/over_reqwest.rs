@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::Policy;
+use becalm::{Policy, Retrier};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Method, StatusCode};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
@@ -39,6 +39,11 @@ pub fn becalm_reqwest(times: Times) -> becalm_reqwest::Client {
     let policy = Policy::exponential(times.base).cap(times.cap);
     let retrier = policy.retrier().expect("a valid policy");
     becalm_reqwest::Client::new(builder(times), &retrier).expect("a client")
+}
+
+/// By another policy than the default.
+pub fn becalm_by(times: Times, retrier: &Retrier) -> becalm_reqwest::Client {
+    becalm_reqwest::Client::new(builder(times), retrier).expect("a client")
 }
 
 /// Its time-out is that of an attempt; under `retry` it is that of all together.
