@@ -27,13 +27,15 @@ const AMPLIFICATION: f64 = 0.03;
 /// How far the simulated retries for each first try may lie from the measured ones.
 const RETRIES: f64 = 0.25;
 
-/// What makes the drill a quarter of its size, without its second part.
-const FLAGS: [&str; 12] = [
+/// What makes the drill a quarter of its size, without its other parts.
+const FLAGS: [&str; 14] = [
     "--seed",
     "7",
     "--after",
     "4s",
     "--tail",
+    "0s",
+    "--blip",
     "0s",
     "--workers",
     "2",
@@ -185,6 +187,8 @@ fn a_drill_without_the_flag_has_no_figures_of_the_simulator() {
             "--after",
             "1s",
             "--tail",
+            "0s",
+            "--blip",
             "0s",
         ])
         .args(["--load", "20", "--quiet", "--no-html", "--json"])

@@ -9,6 +9,7 @@ use std::iter;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
+use super::blip::BlipRecord;
 use super::drill::Report as _;
 use super::judgement::Contender;
 use super::ledger::Count;
@@ -38,7 +39,7 @@ impl Serialize for Outcome {
         let twins = self.twins.iter().map(Some).chain(iter::repeat(None));
         let variants = self.contenders.iter().zip(twins);
         let variants: Vec<_> = variants.map(|(it, twin)| Variant(it, twin)).collect();
-        let tail = self.tail.as_ref();
+        let (tail, blip) = (self.tail.as_ref(), self.blip.as_ref());
         let mut document = begun(serializer, SCHEMA, &self.command)?;
         document.serialize_entry("seed", &self.seed)?;
         document.serialize_entry("setup", &self.setup)?;
@@ -48,6 +49,7 @@ impl Serialize for Outcome {
         document.serialize_entry("conclusion", &self.judgement.conclusion)?;
         document.serialize_entry("variants", &variants)?;
         document.serialize_entry("tail", &tail.map(|it| TailRecord(&self.setup, it)))?;
+        document.serialize_entry("blip", &blip.map(|it| BlipRecord(&self.setup, it)))?;
         document.end()
     }
 }
@@ -126,7 +128,7 @@ mod tests {
     #[test]
     fn every_key_and_its_type_is_pinned() {
         let mut one_part = outcome();
-        one_part.tail = None;
+        (one_part.tail, one_part.blip) = (None, None);
         let mut simulated = outcome();
         simulated.twins = twin::tests::twins();
         simulated.contenders[5].variant.policy = Policy::default()

@@ -4,6 +4,7 @@
 
 mod arrivals;
 mod ask;
+mod blip;
 mod client;
 mod descriptors;
 mod document;

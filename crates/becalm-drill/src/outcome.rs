@@ -5,6 +5,7 @@ use std::time::Duration;
 use becalm_report::format::plain;
 use becalm_report::{Cell, Table};
 
+use super::blip::BlipOutcome;
 use super::judgement::{Contender, Judgement};
 use super::setup::Setup;
 use super::statistics::{Measured, Phase, PhaseFigures};
@@ -31,6 +32,8 @@ pub struct Outcome {
     pub(crate) twins: Vec<Twin>,
     /// The second part, if it was held.
     pub(crate) tail: Option<TailOutcome>,
+    /// The third part, if it was held.
+    pub(crate) blip: Option<BlipOutcome>,
     /// The command that repeats the drill.
     pub(crate) command: String,
 }
@@ -87,6 +90,7 @@ fn share(amplification: Option<f64>) -> String {
 
 #[cfg(test)]
 pub mod tests {
+    use super::super::blip;
     use super::super::judgement::judge;
     use super::super::judgement::tests::contenders;
     use super::super::setup::tests::usual;
@@ -108,23 +112,27 @@ pub mod tests {
             lateness: Duration::from_millis(2),
             twins: Vec::new(),
             tail: Some(TailOutcome::new(racers(), Duration::ZERO)),
+            blip: Some(blip::tests::outcome(3, 205)),
             command: "becalm drill --seed 7".into(),
         }
     }
 
     #[test]
-    fn both_parts_must_show_what_they_are_there_to_show() {
+    fn all_parts_must_show_what_they_are_there_to_show() {
         assert!(outcome().is_as_expected());
         let mut without_gain = outcome();
         if let Some(tail) = &mut without_gain.tail {
             tail.as_expected = false;
         }
         assert!(!without_gain.is_as_expected());
+        let mut without_savings = outcome();
+        without_savings.blip = Some(blip::tests::outcome(26, 205));
+        assert!(!without_savings.is_as_expected());
         let mut without_storm = outcome();
         without_storm.judgement.as_expected = false;
         assert!(!without_storm.is_as_expected());
         let mut one_part = outcome();
-        one_part.tail = None;
+        (one_part.tail, one_part.blip) = (None, None);
         assert!(one_part.is_as_expected());
     }
 

@@ -4,6 +4,7 @@ use becalm::support::Human;
 use becalm_report::format::plain;
 use becalm_report::{Colour, Page};
 
+use super::blip::BlipOutcome;
 use super::ledger::Count;
 use super::outcome::{self, Outcome, Room};
 use super::picture;
@@ -70,6 +71,10 @@ pub fn page(outcome: &Outcome) -> Page {
         Some(tail) => with_tail(page, tail),
         None => page,
     };
+    let page = match &outcome.blip {
+        Some(blip) => with_blip(page, blip),
+        None => page,
+    };
     page.heading("How it was set up")
         .definitions(parameters(outcome))
         .heading("Run it again")
@@ -109,6 +114,15 @@ fn with_tail(page: Page, tail: &TailOutcome) -> Page {
             "The latency that a share of the calls does not exceed, for the slowest tenth. Where the \
              first answer is late the hedge's copy is not, as the two are late independently.",
         )
+        .table(&table)
+        .paragraph(legend)
+}
+
+/// The third part.
+fn with_blip(page: Page, blip: &BlipOutcome) -> Page {
+    let (table, legend) = blip.table();
+    page.heading("A short absence")
+        .paragraph(&blip.conclusion)
         .table(&table)
         .paragraph(legend)
 }
@@ -225,6 +239,7 @@ mod tests {
             "becalm drill --seed 7",
             "bulkhead calls:16,waiting:16; ",
             "the 99th percentile fell from 410.0 ms",
+            "2 without a budget, and 3 under",
             "2\u{a0}600 calls",
         ] {
             assert!(html.contains(words), "{words}");

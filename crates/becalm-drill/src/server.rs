@@ -34,6 +34,8 @@ pub struct Service {
     pub queue: u32,
     /// When the workers hang.
     pub hang: Option<Hang>,
+    /// From when until when every request is refused.
+    pub refuses: Option<(Instant, Instant)>,
     /// Which requests take longer.
     pub slow: Option<Slow>,
 }
@@ -133,7 +135,9 @@ impl Desk {
             takes: slow.map_or(self.service.time, |slow| slow.time),
             done,
         };
-        let status = if self.queue.try_send(job).is_err() {
+        let refuses = self.service.refuses;
+        let is_away = refuses.is_some_and(|(from, to)| (from..to).contains(&Instant::now()));
+        let status = if is_away || self.queue.try_send(job).is_err() {
             self.ledger.add(Count::Refused);
             StatusCode::SERVICE_UNAVAILABLE
         } else if answer.await.is_ok() {
@@ -213,6 +217,7 @@ mod tests {
         time: ms(10),
         queue: 200,
         hang: None,
+        refuses: None,
         slow: None,
     };
 

@@ -24,6 +24,9 @@ const LONGEST: Duration = Duration::from_secs(120);
 /// How long the second part may be: from a second behind its warm-up.
 const TAIL: RangeInclusive<Duration> = Duration::from_secs(2)..=Duration::from_secs(60);
 
+/// How long the service of the third part may refuse: a short absence.
+const BLIP: Duration = Duration::from_secs(2);
+
 /// The most attempts that all calls under one policy may come to.
 const MOST_ATTEMPTS: f64 = 1_000_000.0;
 
@@ -49,6 +52,8 @@ pub struct Setup {
     pub after: Duration,
     /// Time of the second part, in which some answers are slow; zero leaves it out.
     pub tail: Duration,
+    /// How long the service of the third part refuses everything; zero leaves that part out.
+    pub blip: Duration,
     /// Through what the calls go.
     pub wire: Wire,
     /// What the fault does, in two or three words.
@@ -67,6 +72,7 @@ impl Default for Setup {
             trigger: Duration::from_secs(2),
             after: Duration::from_secs(7),
             tail: Duration::from_secs(5),
+            blip: Duration::from_millis(200),
             wire: Wire::Own,
             fault: "service hangs".into(),
         }
@@ -150,6 +156,10 @@ impl Setup {
             (
                 self.tail.is_zero() || TAIL.contains(&self.tail),
                 "--tail must be from 2s to 60s, or 0s to leave the second part out",
+            ),
+            (
+                whole(self.blip) && self.blip <= BLIP,
+                "--blip must be a multiple of 10ms up to 2s, or 0s to leave the third part out",
             ),
         ];
         if let Some((_, sentence)) = rules.into_iter().find(|(holds, _)| !holds) {
@@ -272,6 +282,21 @@ pub mod tests {
         };
         assert_eq!(without.validate(&Policy::default()), Ok(()));
         assert!(Tail::of(&usual()).is_some() && Tail::of(&without).is_none());
+    }
+
+    #[test]
+    fn the_third_part_can_be_left_out_and_is_short() {
+        let of = |ms| Setup {
+            blip: Duration::from_millis(ms),
+            ..usual()
+        };
+        let refusal = |ms| of(ms).validate(&Policy::default()).err();
+        for ms in [0, 10, 2_000] {
+            assert_eq!(refusal(ms), None);
+        }
+        for ms in [205, 2_010] {
+            assert!(refusal(ms).is_some_and(|it| it.contains("--blip")), "{ms}");
+        }
     }
 
     #[test]

@@ -140,7 +140,8 @@ fn bulkhead() -> Bulkhead {
     Bulkhead::calls(16).waiting(16)
 }
 
-fn protected_title(policy: &Policy) -> String {
+/// The name for people of the policy that is set against the others.
+pub fn protected_title(policy: &Policy) -> String {
     if *policy == Policy::default() {
         "becalm's default".into()
     } else {

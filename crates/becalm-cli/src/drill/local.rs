@@ -20,9 +20,9 @@ const COURSE: &str = "The course";
 pub const AFTER_HELP: &str = "\
 The policy flags shape the last of the six policies; the others have its attempts, delays and \
 timeouts, but neither its jitter nor what protects it, except that the two of the breaker and of \
-the bulkhead take its own if it has one. In the second part both have all of it but the hedge. An \
-attempt timeout replaces the client timeout. The seed sets the arrivals, too; without it each drill \
-has another, which it tells.
+the bulkhead take its own if it has one. In the second part both have all of it but the hedge; in the \
+third one has all of it but the attempts, and one all but the budget. An attempt timeout replaces the client timeout. The seed \
+sets the arrivals, too; without it each drill has another, which it tells.
 
 The JSON document: schema, becalm (version), command, seed, setup (clients: own or becalm-reqwest), lateness_ms (of the load \
 generator, at worst), as_expected, conclusion, and for each of the variants: name, title, policy, \
@@ -37,7 +37,9 @@ phases (before, trigger, after: length_ms, calls, first_tries, attempts, arrived
 per_bucket (arrays with one number for every setup.bucket_ms); tail, the second part (or null): \
 length_ms, warm_up_ms, rate_per_s, slow_one_in, slow_ms, lateness_ms, as_expected, conclusion, \
 and for each of the variants: name, title, policy, calls, first_tries, retries, hedges, attempts, \
-succeeded, amplification, p50_ms, p95_ms, p99_ms, worst_ms. Names and units are stable; new ones may be added.
+succeeded, amplification, p50_ms, p95_ms, p99_ms, worst_ms; blip, the third part (or null): before_ms, blip_ms, after_ms, \
+rate_per_s, lateness_ms, as_expected, conclusion, and for each of the variants: name, title, policy, calls, first_tries, attempts, \
+succeeded, refused, calls_in_blip, failed_in_blip, amplification. Names and units are stable; new ones may be added.
 
 Exit code: 0 when the drill was held; 1 with --strict when it did not show what it should; 2 when \
 it could not be held; 128 + n when signal n ended it.";
@@ -62,7 +64,7 @@ pub struct Flags {
     #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     svg: Option<PathBuf>,
 
-    /// Exits with 1 if a storm does not form, protected clients do not recover, or a hedge is in vain
+    /// Exits with 1 if a storm does not form, protected clients do not recover, or a hedge or a budget is in vain
     #[arg(long, help_heading = REPORTS)]
     strict: bool,
 
@@ -116,6 +118,11 @@ struct SetupFlags {
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration,
           help_heading = COURSE)]
     tail: Duration,
+
+    /// How long the service of the third part refuses everything; 0s leaves it out
+    #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = duration,
+          help_heading = COURSE)]
+    blip: Duration,
 }
 
 impl Flags {
@@ -161,6 +168,7 @@ impl SetupFlags {
             trigger: self.trigger,
             after: self.after,
             tail: self.tail,
+            blip: self.blip,
             wire,
             ..Setup::default()
         }

@@ -30,7 +30,10 @@ pub use order::in_order;
 /// In the second part a service that is well answers one request in 40 late, to clients without
 /// and with a hedge.
 ///
-/// It takes about 20 seconds. Everything is measured; nothing is scripted. "becalm drill http" holds it
+/// In the third part the service of a busy client refuses everything for 200 ms, to clients with one
+/// attempt, without a budget, and with your policy: how many of the calls that begin meanwhile succeed.
+///
+/// It takes about 25 seconds. Everything is measured; nothing is scripted. "becalm drill http" holds it
 /// with the clients of becalm-reqwest.
 #[derive(Debug, clap::Args)]
 #[command(

@@ -19,14 +19,16 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// A drill of two seconds and the end of its last calls, without its second part.
-const SHORT: [&str; 8] = [
+/// A drill of two seconds and the end of its last calls, without its other parts.
+const SHORT: [&str; 10] = [
     "--before",
     "300ms",
     "--trigger",
     "500ms",
     "--after",
     "1200ms",
+    "--blip",
+    "0s",
     "--tail",
     "0s",
 ];
@@ -73,6 +75,7 @@ fn the_laws_hold_and_the_document_is_whole() {
     assert_eq!(document["setup"]["clients"], "own");
     assert_laws(&document, 16);
     assert_eq!(document["tail"], Value::Null);
+    assert_eq!(document["blip"], Value::Null);
 
     let told = text(&output.stderr);
     let conclusion = document["conclusion"].as_str().unwrap();
@@ -89,7 +92,7 @@ fn the_laws_hold_for_the_clients_of_becalm_reqwest() {
     let folder = tempfile::tempdir().unwrap();
     let output = drill(folder.path())
         .arg("http")
-        .args(&SHORT[..6])
+        .args(&SHORT[..8])
         .args(["--tail", "2s", "--quiet", "--seed", "7", "--json"])
         .output()
         .expect("the drill starts");
@@ -171,7 +174,7 @@ fn assert_laws(document: &Value, in_bulkhead: u64) {
 fn the_second_part_hedges_within_the_budget() {
     let folder = tempfile::tempdir().unwrap();
     let output = drill(folder.path())
-        .args(&SHORT[..6])
+        .args(&SHORT[..8])
         .args(["--tail", "2s", "--quiet", "--json", "drill.json"])
         .output()
         .expect("the drill starts");
@@ -205,6 +208,48 @@ fn the_second_part_hedges_within_the_budget() {
 }
 
 #[test]
+fn the_third_part_repeats_what_is_refused_within_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = drill(folder.path())
+        .args(&SHORT[..6])
+        .args(["--tail", "0s", "--quiet", "--json", "drill.json"])
+        .output()
+        .expect("the drill starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document = fs::read_to_string(folder.path().join("drill.json")).unwrap();
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let blip = &document["blip"];
+    let [alone, unlimited, protected] = ["one-attempt", "no-budget", "protected"].map(|name| {
+        let variants = blip["variants"].as_array().unwrap();
+        variants.iter().find(|it| it["name"] == name).unwrap()
+    });
+    let calls = number(&alone["calls"]);
+    assert_eq!(number(&alone["attempts"]), calls);
+    assert!(
+        number(&alone["refused"]) > 0,
+        "500 calls a second, for 200 ms"
+    );
+    assert_eq!(unlimited["policy"]["budget"], "none");
+    for variant in [unlimited, protected] {
+        let count = |name: &str| number(&variant[name]);
+        assert_eq!(count("calls"), calls, "all get the same calls");
+        assert!(count("failed_in_blip") <= count("calls_in_blip"));
+        assert!(count("refused") > 0 && count("attempts") > calls);
+        assert!(count("attempts") <= 4 * calls);
+    }
+    let retries = number(&protected["attempts"]) - calls;
+    assert!(
+        10 * retries <= calls + 100,
+        "10 % of {calls} and the 10 that it begins with: {retries}"
+    );
+    let told = text(&output.stdout);
+    assert!(
+        told.contains(blip["conclusion"].as_str().unwrap()),
+        "{told}"
+    );
+}
+
+#[test]
 fn without_a_storm_strict_fails_and_the_conclusion_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let calm = ["--load", "20", "--no-html", "--quiet"];
@@ -229,6 +274,7 @@ fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
         (&["redis"], "'becalm drill --listen'"),
         (&["--after", "10m"], "--after"),
         (&["--tail", "1s"], "--tail"),
+        (&["--blip", "1ms"], "--blip"),
         (&["--attempts", "0"], "attempts"),
         (&["--budget", "10%"], "budget"),
         (&["--html", "missing/report.html"], "missing/report.html"),

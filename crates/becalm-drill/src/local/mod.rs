@@ -8,6 +8,7 @@ use becalm::Policy;
 use becalm::support::Human;
 use becalm_report::{Figure, Page};
 
+use crate::blip::{self, BlipOutcome};
 use crate::drill::{Broken, Drill, Report};
 use crate::judgement::{Contender, judge};
 pub use crate::outcome::Outcome;
@@ -83,6 +84,19 @@ impl Plan {
         tail::hold(&part, variants, self.options.seed, signal).map(Some)
     }
 
+    /// The third part, if there is to be one.
+    fn blip(&self, show: &Show<'_>, signal: &AtomicUsize) -> Result<Option<BlipOutcome>, Broken> {
+        let Options { setup, policy, .. } = &self.options;
+        if setup.blip.is_zero() {
+            return Ok(None);
+        }
+        show.say(&format!(
+            "The third part: a service refuses everything for {}.\n\n",
+            Human(setup.blip)
+        ));
+        blip::hold(setup, policy, self.options.seed, signal).map(Some)
+    }
+
     /// The first part, judged.
     fn judged(&self, (contenders, played): (Vec<Contender>, Played)) -> Outcome {
         let Options { setup, seed, .. } = &self.options;
@@ -100,6 +114,7 @@ impl Plan {
             lateness: played.lateness,
             twins,
             tail: None,
+            blip: None,
             command: self.options.command.clone(),
         }
     }
@@ -109,11 +124,12 @@ fn raced((racers, played): (Vec<Racer>, Played)) -> TailOutcome {
     TailOutcome::new(racers, played.lateness)
 }
 
-/// What was measured: of the first part, and of the second, if there was one.
+/// What was measured: of the first part, and of the others, if they were held.
 #[derive(Debug)]
 pub struct Held {
     storm: (Vec<Contender>, Played),
     tail: Option<(Vec<Racer>, Played)>,
+    blip: Option<BlipOutcome>,
 }
 
 impl Drill for Plan {
@@ -128,12 +144,14 @@ impl Drill for Plan {
         Ok(Held {
             storm: storm::hold(&self.options, &self.variants, show, signal)?,
             tail: self.tail(show, signal)?,
+            blip: self.blip(show, signal)?,
         })
     }
 
     fn judge(self, held: Held) -> Outcome {
         let mut outcome = self.judged(held.storm);
         outcome.tail = held.tail.map(raced);
+        outcome.blip = held.blip;
         outcome
     }
 
@@ -144,6 +162,8 @@ impl Drill for Plan {
         show.tell(outcome.sections());
         outcome.tail = self.tail(show, signal)?.map(raced);
         show.tell(outcome.tail.iter().map(TailOutcome::section).collect());
+        outcome.blip = self.blip(show, signal)?;
+        show.tell(outcome.blip.iter().map(BlipOutcome::section).collect());
         Ok(outcome)
     }
 }
@@ -157,6 +177,7 @@ impl Report for Outcome {
         }];
         sections.extend(twin::section(&self.contenders, &self.twins));
         sections.extend(self.tail.iter().map(TailOutcome::section));
+        sections.extend(self.blip.iter().map(BlipOutcome::section));
         sections
     }
 
@@ -165,7 +186,9 @@ impl Report for Outcome {
     }
 
     fn is_as_expected(&self) -> bool {
-        self.judgement.as_expected && self.tail.as_ref().is_none_or(|tail| tail.as_expected)
+        self.judgement.as_expected
+            && self.tail.as_ref().is_none_or(|tail| tail.as_expected)
+            && self.blip.as_ref().is_none_or(|blip| blip.as_expected)
     }
 }
 

@@ -37,6 +37,7 @@ pub fn hold(
             from: start + setup.before,
             to: start + setup.trigger_end(),
         }),
+        refuses: None,
         slow: None,
     };
     let policies = variants.iter().map(|it| (&*it.name, &it.policy));

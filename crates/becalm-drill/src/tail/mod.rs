@@ -22,7 +22,7 @@ use crate::wire::Wire;
 
 #[cfg(test)]
 pub use outcome::tests;
-pub use outcome::{Racer, TailOutcome};
+pub use outcome::{LOAD, Racer, TailOutcome};
 pub use picture::latencies;
 pub use record::TailRecord;
 
@@ -72,6 +72,7 @@ fn service(seed: u64) -> Service {
         time: SERVICE_TIME,
         queue: QUEUE,
         hang: None,
+        refuses: None,
         slow: Some(Slow {
             every: EVERY,
             time: SLOW,

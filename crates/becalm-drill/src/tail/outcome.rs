@@ -20,7 +20,7 @@ const GAIN: f64 = 0.5;
 
 /// Below which the attempts for each call must stay: what a 10 % budget allows, the ten that it
 /// begins with included.
-const LOAD: f64 = 1.12;
+pub const LOAD: f64 = 1.12;
 
 /// One policy of the second part with its figures.
 #[derive(Debug, Clone, PartialEq)]
