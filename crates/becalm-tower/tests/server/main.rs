@@ -5,6 +5,7 @@ mod admission;
 mod memory;
 mod once;
 mod overload;
+mod pairs;
 mod replays;
 mod scope;
 mod servers;

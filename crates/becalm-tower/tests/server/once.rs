@@ -2,11 +2,11 @@
 
 use std::net::Shutdown;
 
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Full};
 use hyper::StatusCode;
 use tokio::task::{JoinSet, yield_now};
 
-use crate::servers::{Server, payment};
+use crate::servers::{Server, layer, payment};
 use crate::within;
 
 const CONNECTIONS: usize = 20;
@@ -74,16 +74,19 @@ async fn a_thousand_duplicates_under_cut_connections_run_the_handler_once() {
         of_bob.headers_mut().insert("authorization", bob);
         let of_bob = server.ask(of_bob).await.expect("an answer");
         assert_eq!(
-            (of_bob.status(), &of_bob.body()[..]),
-            (StatusCode::CREATED, &b"run 2: 6"[..])
+            (of_bob.status(), of_bob.headers().contains_key("run")),
+            (StatusCode::CONFLICT, false)
         );
+        assert_eq!(server.handler.runs(), 1);
     })
     .await;
 }
 
 #[tokio::test]
 async fn an_operation_is_one_callers_one_methods_and_one_paths() {
-    let server = Server::start().await;
+    let by_token =
+        |head: &http::request::Parts| Some(head.headers.get("authorization")?.as_bytes().to_vec());
+    let server = Server::with(layer().caller(by_token)).await;
     assert_eq!(server.status(payment("1", "201")).await, 201);
     let mut others = [(); 4].map(|()| payment("1", "201"));
     *others[0].method_mut() = http::Method::PATCH;
@@ -101,6 +104,45 @@ async fn an_operation_is_one_callers_one_methods_and_one_paths() {
     assert_eq!(server.handler.runs(), 5);
     assert_eq!(server.status(payment("1", "201")).await, 201);
     assert_eq!(server.handler.runs(), 5);
+}
+
+#[tokio::test]
+async fn where_callers_are_not_known_no_other_sees_an_answer_or_does_it_again() {
+    let server = Server::start().await;
+    for does in ["201", "404"] {
+        let first = within(server.ask(payment(does, does)))
+            .await
+            .expect("an answer");
+        let again = within(server.ask(payment(does, does)))
+            .await
+            .expect("an answer");
+        assert_eq!(
+            (first.status(), first.body()),
+            (again.status(), again.body())
+        );
+        for credentials in ["Bearer bob", "Basic YWxpY2U6", "Bearer alice2"] {
+            let mut other = payment(does, does);
+            let credentials = credentials.parse().expect("valid");
+            other.headers_mut().insert("authorization", credentials);
+            let answer = within(server.ask(other.clone())).await.expect("an answer");
+            assert_eq!(answer.status(), StatusCode::CONFLICT);
+            assert_eq!(answer.headers()["becalm-retry"], "do-not-retry");
+            let text = String::from_utf8_lossy(answer.body());
+            assert!(
+                text.contains("other credentials") && text.contains("caller"),
+                "{text}"
+            );
+            *other.body_mut() = Full::from("18 EUR");
+            assert_eq!(server.status(other).await, 422);
+        }
+    }
+    assert_eq!(server.handler.runs(), 2);
+    // What was not done is free for all.
+    assert_eq!(server.status(payment("3", "503")).await, 503);
+    let mut renewed = payment("3", "201");
+    let credentials = "Bearer alice2".parse().expect("valid");
+    renewed.headers_mut().insert("authorization", credentials);
+    assert_eq!(server.status(renewed).await, 201);
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use std::io;
 use std::net::Ipv4Addr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use becalm_tower::server::{BufferedBody, IdempotencyLayer, MemoryStore};
@@ -19,7 +19,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tower::{Layer, service_fn};
+use tower::{Layer, ServiceExt, service_fn};
 
 /// What the handler has done.
 pub struct Handler {
@@ -80,8 +80,9 @@ impl Handler {
 }
 
 pub struct Server {
-    port: u16,
+    pub port: u16,
     pub handler: Arc<Handler>,
+    wants: Arc<Mutex<Option<&'static str>>>,
     _connections: JoinSet<()>,
 }
 
@@ -104,6 +105,23 @@ impl Server {
             let handler = Arc::clone(&shared);
             async move { handler.run(request).await }
         }));
+        let wants = Arc::<Mutex<Option<&'static str>>>::default();
+        let wanted = Arc::clone(&wants);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let service = service.clone();
+            let wants = *wanted.lock().expect("unpoisoned");
+            let has = request.headers().get("authorization");
+            let is_let_in = wants.is_none_or(|wants| has.is_some_and(|has| has == wants));
+            async move {
+                if is_let_in {
+                    let answer = service.oneshot(request).await?;
+                    return Ok::<_, io::Error>(answer.map(BoxBody::new));
+                }
+                let mut answer = Response::new(BoxBody::default());
+                *answer.status_mut() = http::StatusCode::UNAUTHORIZED;
+                Ok(answer)
+            }
+        });
         let mut connections = JoinSet::new();
         connections.spawn(async move {
             let mut connections = JoinSet::new();
@@ -118,8 +136,14 @@ impl Server {
         Self {
             port,
             handler,
+            wants,
             _connections: connections,
         }
+    }
+
+    /// Answers 401 from now on to requests without this `Authorization`, outside of the layer.
+    pub fn want(&self, authorization: &'static str) {
+        *self.wants.lock().expect("unpoisoned") = Some(authorization);
     }
 
     pub async fn connect(&self) -> TcpStream {

@@ -20,14 +20,16 @@ use super::store::Store;
 /// | with a malformed key, or with none that belongs to a [caller](Self::caller) | 400 |
 /// | with a body beyond the [limit](Self::body_limit) | 413 |
 /// | whose key came with another payload | 422 |
+/// | whose key came with other credentials, where no [caller](Self::caller) is set | 409 and "do not retry" |
 /// | whose key is being worked on | 409 and [`Retry-After`](Self::retry_after) |
 /// | whose key is done | the first answer, with `idempotency-replayed: true` |
 /// | that the store knows nothing of because it is full or down | 503 and `Retry-After` |
 ///
-/// A key is the caller's own: it is kept under a digest of caller, method, path and key, so that nobody sees the answer
-/// to another. The caller is whom [`caller`](Self::caller) names, by default the `Authorization` field. The layer
-/// stands inside of what authenticates, which is to let in repetitions as it did the first, and where it sees the whole
-/// path. Requests of safe methods (GET, HEAD, OPTIONS, TRACE) pass untouched, and so do those without a key.
+/// A key is the caller's own: it is kept under a digest of caller, method, path and key, so that no caller sees the answer
+/// to another. [`caller`](Self::caller) says who that is. Without it, the layer cannot tell a renewed token from another
+/// user: a key belongs to the `Authorization` that it first came with, and with any other it is refused, neither done
+/// nor answered. The layer stands inside of what authenticates, which is to let in repetitions as it did the first, and
+/// where it sees the whole path. Requests of safe methods (GET, HEAD, OPTIONS, TRACE) pass untouched, and so do those without a key.
 ///
 /// A handler whose client has left runs to its end, as a task of its own, and its answer is there for the repetition. While
 /// it runs its key is taken, so one that may hang has a time-out of its own.
@@ -80,12 +82,13 @@ impl<T: Store> IdempotencyLayer<T> {
     }
 
     /// Sets who the caller of a request is, such as the user that a layer outside has found and put into the
-    /// extensions. `None` refuses the request with 400. Default: the value of the one `Authorization` field.
+    /// extensions. `None` refuses the request with 400. What stays the same is the user, not the token.
     ///
     /// Requests of one caller share keys. Where one service answers for several hosts, the host belongs into it.
     ///
-    /// **If credentials are renewed, set it**: a client that repeats a payment with a new token is another caller by the
-    /// default, and pays twice. What stays the same is the user, not the token.
+    /// **Set it.** By default a request needs an `Authorization`, and all share keys: a repetition with a renewed token gets
+    /// 409 in place of the first answer, and so does another user who comes with the same key (or 422). Neither is done, so that nothing
+    /// is paid twice; but users who choose keys that others guess can take them from each other.
     ///
     /// ```
     /// # #[derive(Clone)] struct User { id: String }
@@ -100,7 +103,7 @@ impl<T: Store> IdempotencyLayer<T> {
         self,
         caller: impl Fn(&Parts) -> Option<C> + Send + Sync + 'static,
     ) -> Self {
-        self.with(|rules| rules.caller = Arc::new(move |head| caller(head).map(Into::into)))
+        self.with(|rules| rules.caller = Some(Arc::new(move |head| caller(head).map(Into::into))))
     }
 
     /// Sets how many bytes the body of a request with a key may have: it is held in memory, because another

@@ -10,12 +10,13 @@ use sha2::{Digest, Sha256};
 /// The name under which an operation is kept: SHA-256 over the caller, the method, the path and the key of
 /// the request.
 ///
-/// No two callers have one in common, and it shows nothing of what it is made of.
+/// No two [callers](super::IdempotencyLayer::caller) that the layer is told have one in common, and it shows nothing of
+/// what it is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Name([u8; 32]);
 
 /// What tells one payload from another: SHA-256 over the method, the path, the query, the content type and the
-/// body of the request.
+/// body of the request. Where no [caller](super::IdempotencyLayer::caller) is set, half of it tells credentials apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
@@ -56,6 +57,18 @@ impl Fingerprint {
         Self(digest(parts))
     }
 
+    /// That of a request with these credentials: one half tells payloads apart, the other credentials.
+    pub(super) fn under(mut self, credentials: &[u8]) -> Self {
+        let owner = digest([&self.0[..], credentials]);
+        self.0[PAYLOAD..].copy_from_slice(&owner[PAYLOAD..]);
+        self
+    }
+
+    /// Whether two that came [under](Self::under) credentials have one payload.
+    pub(super) fn has_payload_of(&self, other: Self) -> bool {
+        self.0[..PAYLOAD] == other.0[..PAYLOAD]
+    }
+
     /// The digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -68,6 +81,9 @@ impl From<[u8; 32]> for Fingerprint {
         Self(digest)
     }
 }
+
+/// Bytes of a fingerprint that tell payloads apart where the others tell credentials apart.
+const PAYLOAD: usize = 16;
 
 /// Each part after its length, so that none is taken for a piece of its neighbour.
 fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {

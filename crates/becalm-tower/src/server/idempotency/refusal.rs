@@ -22,6 +22,7 @@ pub(super) enum Refusal {
     BodyTooLong,
     InFlight,
     OtherPayload,
+    OtherCredentials,
     AnswerNotKept,
     StoreUnavailable,
     HandlerGone,
@@ -34,7 +35,7 @@ impl Refusal {
                 StatusCode::BAD_REQUEST
             }
             Self::BodyTooLong => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::InFlight | Self::AnswerNotKept => StatusCode::CONFLICT,
+            Self::InFlight | Self::OtherCredentials | Self::AnswerNotKept => StatusCode::CONFLICT,
             Self::OtherPayload => StatusCode::UNPROCESSABLE_ENTITY,
             Self::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::HandlerGone => StatusCode::INTERNAL_SERVER_ERROR,
@@ -57,7 +58,7 @@ impl Refusal {
                 .saturating_add(u64::from(retry_after.subsec_nanos() > 0));
             headers.insert(RETRY_AFTER, seconds.into());
         }
-        if self == Self::AnswerNotKept {
+        if matches!(self, Self::OtherCredentials | Self::AnswerNotKept) {
             write_told(headers, StopReason::DoNotRetry);
         }
         response
@@ -75,6 +76,8 @@ impl fmt::Display for Refusal {
             Self::BodyTooLong => "The body is too long for a request with an Idempotency-Key",
             Self::InFlight => "A request with this Idempotency-Key is being worked on",
             Self::OtherPayload => "This Idempotency-Key was used with another payload",
+            Self::OtherCredentials => "This Idempotency-Key came with other credentials before, so its request is not done again; \
+                 a server that knows its callers (IdempotencyLayer::caller) answers renewed credentials",
             Self::AnswerNotKept => "The request with this Idempotency-Key is done, and its answer was too long to be kept",
             Self::StoreUnavailable => "Whether this Idempotency-Key was used cannot be told at present",
             Self::HandlerGone => "The work on this request broke off",

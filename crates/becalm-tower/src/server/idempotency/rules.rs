@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::http::idempotency_key;
+use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{Method, Response};
 use http_body::Body;
 
-use super::name::Name;
+use super::name::{Fingerprint, Name};
 use super::refusal::Refusal;
 use crate::server::body::BufferedBody;
 
@@ -27,7 +28,8 @@ pub(super) type Caller = dyn Fn(&Parts) -> Option<Vec<u8>> + Send + Sync;
 pub(super) struct Rules {
     pub required: Vec<Method>,
     pub takes_bare_keys: bool,
-    pub caller: Arc<Caller>,
+    /// `None`: the key belongs to the first `Authorization` that came with it.
+    pub caller: Option<Arc<Caller>>,
     pub body_limit: usize,
     pub answer_limit: usize,
     pub retry_after: Duration,
@@ -39,7 +41,7 @@ impl Rules {
         Self {
             required: Vec::new(),
             takes_bare_keys: false,
-            caller: Arc::new(authorization),
+            caller: None,
             body_limit: 1 << 20,
             answer_limit: 256 << 10,
             retry_after: Duration::from_secs(1),
@@ -64,8 +66,31 @@ impl Rules {
         };
         let key = key.filter(|key| key.len() <= LONGEST_KEY);
         let key = key.ok_or(Refusal::KeyMalformed)?;
-        let caller = (self.caller)(head).ok_or(Refusal::NoCaller)?;
+        let caller = match &self.caller {
+            Some(caller) => caller(head),
+            // It is no part of the name, or a repetition with a new token would be another operation.
+            None => authorization(head).map(|_| Vec::new()),
+        };
+        let caller = caller.ok_or(Refusal::NoCaller)?;
         Ok(Some(Name::of(&caller, head, key)))
+    }
+
+    /// What tells the request from another under the same name.
+    pub fn fingerprint(&self, head: &Parts, payload: &Bytes) -> Fingerprint {
+        let payload = Fingerprint::of(head, payload);
+        match &self.caller {
+            Some(_) => payload,
+            None => payload.under(authorization(head).unwrap_or_default()),
+        }
+    }
+
+    /// Why a request with this fingerprint is not the one that has the name.
+    pub fn other(&self, first: Fingerprint, this: Fingerprint) -> Refusal {
+        if self.caller.is_none() && first.has_payload_of(this) {
+            Refusal::OtherCredentials
+        } else {
+            Refusal::OtherPayload
+        }
     }
 
     fn bare_key<'a>(&self, head: &'a Parts) -> Option<&'a str> {
@@ -81,11 +106,11 @@ impl Rules {
     }
 }
 
-/// The caller, where nothing else is set: what it says of itself to be let in.
-fn authorization(head: &Parts) -> Option<Vec<u8>> {
+/// What the sender says of itself to be let in.
+fn authorization(head: &Parts) -> Option<&[u8]> {
     let mut lines = head.headers.get_all(AUTHORIZATION).iter();
     match (lines.next(), lines.next()) {
-        (Some(line), None) => Some(line.as_bytes().to_vec()),
+        (Some(line), None) => Some(line.as_bytes()),
         _ => None,
     }
 }

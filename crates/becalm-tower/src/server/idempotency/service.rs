@@ -125,7 +125,7 @@ impl<T: Store> Keeper<T> {
         let Some((payload, _)) = body.all() else {
             return Ok(rules.refuse(Refusal::BodyTooLong));
         };
-        let fingerprint = Fingerprint::of(&head, payload);
+        let fingerprint = rules.fingerprint(&head, payload);
         let request = Request::from_parts(head, body);
         let (told, hears) = oneshot::channel();
         // From the claim on: one that is dropped in between would be held for ever.
@@ -161,7 +161,7 @@ impl<T: Store> Keeper<T> {
                 answer,
             } => {
                 return Ok(match answer {
-                    _ if first != fingerprint => rules.refuse(Refusal::OtherPayload),
+                    _ if first != fingerprint => rules.refuse(rules.other(first, fingerprint)),
                     None => rules.refuse(Refusal::InFlight),
                     Some(answer) => answer
                         .replay()
