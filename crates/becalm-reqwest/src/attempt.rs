@@ -13,9 +13,10 @@ use super::body::Outgoing;
 use super::credentials::Credentials;
 use super::drain::drained;
 use super::failed::Failed;
+use super::redirect::{self, Redirected};
 use super::shared::{Shared, is_of};
+use super::transport;
 use super::whole::whole;
-use super::{redirect, transport};
 
 /// Makes the attempts of one call.
 pub(super) struct Exchanges<'a> {
@@ -61,13 +62,17 @@ impl Exchanges<'_> {
         &self,
         mut request: Request,
     ) -> impl Future<Output = (reqwest::Result<Response>, bool)> + use<> {
-        let is_bound = self.write_scope(&mut request) || self.operation.is_keyed();
+        let redirected = Redirected {
+            method: request.method().clone(),
+            has_scope: self.write_scope(&mut request),
+            has_key: self.operation.is_keyed() || request.headers().contains_key("idempotency-key"),
+        };
         #[cfg(feature = "tracing")]
         let span = self.shared.settings.has_spans.then(|| self.span(&request));
         let sent = self.shared.below.execute(request);
         #[cfg(feature = "tracing")]
         let sent = super::span::within(span, sent);
-        redirect::watched(is_bound, sent)
+        redirect::watched(redirected, sent)
     }
 
     #[cfg(feature = "tracing")]

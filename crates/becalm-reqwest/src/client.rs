@@ -142,7 +142,11 @@ impl ClientBuilder {
     /// builder.
     ///
     /// A request with a key, or with a scope ([`scope_to`](Self::scope_to)), is not redirected to another
-    /// scheme, host or port, because reqwest would send both there: the caller has the redirect as the answer.
+    /// scheme, host or port, because reqwest would send both there. What was not done does not look done: such a POST, PUT,
+    /// PATCH or DELETE ends with an error ([`is_redirect`](reqwest::Error::is_redirect)), and so do a POST with a key
+    /// that a 301 or 302 would make a GET, and a request whose body streams and cannot be sent again. A GET, and a 303
+    /// (the request was done), have the redirect as the answer. So has every request under
+    /// [`Policy::none`](Redirects::none).
     pub fn redirect(mut self, policy: Redirects) -> Self {
         self.redirects = Some(policy);
         self

@@ -1,8 +1,11 @@
 //! What goes along with a redirect, and what does one prove?
 
-use becalm::Effect;
-use becalm_http_faults::{Does, Seen, Server, Version, quick, within};
-use reqwest::{Method, redirect};
+use std::error::Error;
+
+use becalm::{Effect, StopReason};
+use becalm_http_faults::{Does, Pieces, Seen, Server, Version, quick, within};
+use becalm_reqwest::RequestBuilder;
+use reqwest::{Body, Method, redirect};
 
 use crate::clients::{client, client_builder};
 
@@ -10,25 +13,54 @@ fn to(status: u16, location: impl Into<String>) -> Does {
     Does::AnswerWith(status, "location", location.into())
 }
 
+/// The status that the caller gets; `None` where the call is an error that says that nothing was done.
+async fn ends(request: RequestBuilder) -> Option<u16> {
+    match within(request.send()).await {
+        Ok(answer) => Some(answer.status().as_u16()),
+        Err(gave_up) => {
+            let error = gave_up.error().expect("an error");
+            let first: &(dyn Error + 'static) = error;
+            let mut chain = std::iter::successors(Some(first), |&error| error.source());
+            let said = chain.any(|error| error.to_string().contains("was not done"));
+            assert!(said, "{error:?}");
+            assert_eq!(
+                (gave_up.reason(), gave_up.attempts()),
+                (StopReason::Permanent, 1)
+            );
+            None
+        }
+    }
+}
+
 #[tokio::test]
-async fn a_key_does_not_leave_its_server_and_what_has_none_does() {
+async fn a_key_does_not_leave_its_server_and_what_was_not_done_is_an_error() {
     let other = Server::start(Version::Http1, []).await;
     for (is_keyed, method, status, expected) in [
-        (true, Method::POST, 307, 307),
-        (true, Method::GET, 302, 302),
-        (false, Method::POST, 307, 200),
-        (false, Method::GET, 302, 200),
+        (true, Method::POST, 301, None),
+        (true, Method::POST, 302, None),
+        (true, Method::POST, 303, Some(303)), // it was done
+        (true, Method::POST, 307, None),
+        (true, Method::POST, 308, None),
+        (true, Method::PUT, 301, None),
+        (true, Method::PUT, 307, None),
+        (true, Method::PATCH, 308, None),
+        (true, Method::DELETE, 302, None),
+        (true, Method::GET, 302, Some(302)),
+        (true, Method::HEAD, 307, Some(307)),
+        (false, Method::POST, 307, Some(200)),
+        (false, Method::PUT, 308, Some(200)),
+        (false, Method::POST, 303, Some(200)),
+        (false, Method::GET, 302, Some(200)),
     ] {
         let server = Server::start(Version::Http1, [to(status, other.url())]).await;
         let before = other.count();
         let mut request = client(Version::Http1, 0)
-            .request(method, server.url())
+            .request(method.clone(), server.url())
             .body("a lamp");
         if is_keyed {
             request = request.keyed();
         }
-        let answer = within(request.send()).await.expect("an answer");
-        assert_eq!(answer.status(), expected);
+        assert_eq!(ends(request).await, expected, "{method} {status}");
         assert_eq!(
             server.seen()[0].header("idempotency-key").is_some(),
             is_keyed
@@ -41,6 +73,72 @@ async fn a_key_does_not_leave_its_server_and_what_has_none_does() {
             .iter()
             .all(|seen| seen.header("idempotency-key").is_none())
     );
+}
+
+#[tokio::test]
+async fn a_keyed_post_that_would_become_a_get_is_not_done() {
+    for (status, is_keyed, expected) in [
+        (301, true, None),
+        (302, true, None),
+        (303, true, Some(200)),
+        (307, true, Some(200)),
+        (301, false, Some(200)), // as reqwest and browsers do
+    ] {
+        let server = Server::start(Version::Http1, [to(status, "/orders/")]).await;
+        let client = client(Version::Http1, 0);
+        let mut request = client.post(server.url()).body("a lamp");
+        if is_keyed {
+            request = request.header("idempotency-key", "\"its own\"");
+        }
+        assert_eq!(ends(request).await, expected, "{status}");
+        assert_eq!(server.count(), 1 + usize::from(expected.is_some()));
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_sent_where_a_redirect_leads_is_not_done() {
+    let stream = || Body::wrap(Pieces::new(100, 10));
+    for (does, is_stream, method, expected) in [
+        (to(307, "/elsewhere"), true, Method::POST, None),
+        (to(308, "/elsewhere"), true, Method::PUT, None),
+        (to(307, "/elsewhere"), false, Method::POST, Some(200)),
+        (Does::Answer(307), false, Method::POST, None),
+        (Does::Answer(302), false, Method::DELETE, None),
+        (Does::Answer(302), false, Method::GET, Some(302)),
+        (Does::Answer(304), false, Method::PUT, Some(304)),
+        (to(303, "/elsewhere"), true, Method::POST, Some(200)),
+    ] {
+        for is_made in [false, true] {
+            let server = Server::start(Version::Http1, [does.clone()]).await;
+            let client = client(Version::Http1, 0);
+            let request = client.request(method.clone(), server.url());
+            let request = match (is_stream, is_made) {
+                (true, true) => request.body_with(stream),
+                (true, false) => request.body(stream()),
+                (false, _) => request.body("a lamp"),
+            };
+            assert_eq!(ends(request).await, expected, "{does:?} {method}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_post_that_tells_its_scope_is_not_done_where_it_is_sent_elsewhere() {
+    let other = Server::start(Version::Http1, []).await;
+    let server = Server::start(Version::Http1, [to(307, other.url())]).await;
+    let origin = format!("http://shop.test:{}", server.port);
+    let client = client_builder(&quick()).scope_to([&*origin]).build();
+    let request = client.expect("a client").post(server.url()).body("a lamp");
+    assert_eq!(ends(request).await, None);
+    assert_eq!((server.count(), other.count()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_client_that_follows_none_gets_every_redirect() {
+    let server = Server::start(Version::Http1, [to(307, "http://elsewhere.test/")]).await;
+    let client = client_builder(&quick()).redirect(redirect::Policy::none());
+    let request = client.build().expect("a client").post(server.url()).keyed();
+    assert_eq!(ends(request.body("a lamp")).await, Some(307));
 }
 
 #[tokio::test]
