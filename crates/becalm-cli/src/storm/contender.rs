@@ -97,7 +97,12 @@ fn goes_on(piece: &str) -> bool {
     let end = piece.find([':', '=', ';']).unwrap_or(piece.len());
     let (word, rest) = piece.split_at(end);
     let is_jitter = ["proportional", "additive"].contains(&word.trim());
-    rest.starts_with(':') && !is_jitter && !is_path(piece)
+    let is_number = rest
+        .get(1..)
+        .is_some_and(|value| value.starts_with(|c: char| c.is_ascii_digit()));
+    // The floor of a budget is `floor:10/h`, which has the slash of a path.
+    let is_rate = is_number && !word.contains(['/', '.']);
+    rest.starts_with(':') && !is_jitter && (is_rate || !is_path(piece))
 }
 
 impl Start<'_> {
@@ -232,6 +237,17 @@ mod tests {
                 ],
             ),
             ("mine.toml, ./a:b/c", &["mine.toml", "./a:b/c"]),
+            (
+                "budget=ratio:0.1,burst:10,floor:10/h,attempts=2",
+                &["budget=ratio:0.1,burst:10,floor:10/h", "attempts=2"],
+            ),
+            (
+                "budget=ratio:0.1,burst:5s,min:10,floor:2.5/m + per-minute:60,./a:b/c",
+                &[
+                    "budget=ratio:0.1,burst:5s,min:10,floor:2.5/m + per-minute:60",
+                    "./a:b/c",
+                ],
+            ),
         ] {
             assert_eq!(split(list), expected, "{list}");
         }
@@ -248,6 +264,12 @@ mod tests {
             let found = asked(&[&text]).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(found.len(), 3, "{text}");
             assert_eq!(found[1].policy.budget, budget);
+        }
+        for text in [
+            "ratio:0.1,burst:10,floor:10/h",
+            "ratio:0.1,burst:5s,min:10,floor:10/h",
+        ] {
+            assert_eq!(one(&format!("budget={text}")).budget, text.parse().unwrap());
         }
     }
 
