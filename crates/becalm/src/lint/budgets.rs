@@ -86,6 +86,9 @@ fn bounds(budget: Budget) -> impl Iterator<Item = Bound> {
     })
 }
 
+/// A second of a client of 20 calls a second, which is small by the default's measure: 5 s of its successes earn ten tokens.
+const MOST_OF_A_SMALL_CLIENT: f64 = 20.0;
+
 impl Bound {
     fn danger(&self) -> Option<String> {
         let Self {
@@ -104,6 +107,11 @@ impl Bound {
             Some(format!(
                 "the budget lets every client instance send {floor} retries a second whatever its \
                  traffic; set a floor of at most 10, less in a large fleet"
+            ))
+        } else if seconds > 0.0 && burst > MOST_OF_A_SMALL_CLIENT {
+            Some(format!(
+                "the budget lets every client instance send {burst:.0} retries when an outage begins, however few \
+                 calls it makes; its burst follows the traffic: set min to 10, or to 1 to 10 in a large fleet"
             ))
         } else if burst > 100.0 {
             Some(format!(

@@ -129,14 +129,10 @@ fn specimens() -> Vec<(&'static str, Policy)> {
         ("no-growth", policy().base(secs(20))),
         ("no-growth", Policy::fixed(secs(1)).attempts(100)),
         ("large-budget", policy().budget(Budget::ratio(1.5))),
-        (
-            "large-budget",
-            policy().budget(Budget::ratio(0.1).burst(1000.0)),
-        ),
-        (
-            "large-budget",
-            policy().budget(Budget::ratio(0.1).floor_per_second(50.0)),
-        ),
+        ("large-budget", with_budget("ratio:0.1,burst:1000")),
+        ("large-budget", with_budget("ratio:0.1,burst:5s,min:21")),
+        ("large-budget", with_budget("ratio:0.4,burst:3s")),
+        ("large-budget", with_budget("ratio:0.1,floor:50")),
         ("large-budget", with_budget("tokens:500,cost:2")),
         ("large-budget", with_budget("tokens:500,clean:8")),
         ("large-budget", with_budget("grpc:1000")),
@@ -209,6 +205,19 @@ fn each_danger_has_its_code_and_no_other() {
             "{code}: a lint is for legal policies"
         );
         assert_eq!(codes(&policy), [code], "{policy:?}");
+    }
+}
+
+/// What to change depends on what the burst is: a number, a time, or the least of a time.
+#[test]
+fn a_burst_that_is_too_large_is_mended_where_it_is_written() {
+    let remedy = |text: &str| message(&with_budget(text), "large-budget");
+    assert!(remedy("ratio:0.1,burst:200").ends_with("set a burst of 10 to 100"));
+    assert!(remedy("ratio:0.1,burst:5s,min:200").contains("200 retries"));
+    assert!(remedy("ratio:0.1,burst:5s,min:200").contains("set min to 10"));
+    assert!(remedy("ratio:0.1,burst:30s").contains("repeat 3.0 s of its calls"));
+    for harmless in ["ratio:0.1,burst:5s,min:20", "ratio:0.1,burst:100"] {
+        assert_eq!(codes(&with_budget(harmless)), [""; 0], "{harmless}");
     }
 }
 
