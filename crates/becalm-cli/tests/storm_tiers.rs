@@ -212,7 +212,7 @@ fn s2_a_bad_verdict_ends_with_the_smallest_change_that_helps_and_the_lines_to_wr
 fn s2_tuning_says_which_policies_to_change_and_what_to_write() {
     let (folder, path) = tiers();
     let out = folder.path().join("tuned.toml");
-    let arguments = ["--policies", "2", "--runs", "1", "--json", "--out"];
+    let arguments = ["--policies", "4", "--runs", "2", "--json", "--out"];
     let arguments = [&["tune", &*path], &arguments[..], &[out.to_str().unwrap()]].concat();
     let document: Value = serde_json::from_str(&told(&arguments)).expect("JSON");
     let recommended = &document["recommended"];

@@ -23,8 +23,9 @@ pub struct Space {
     /// The jitter. Default full, equal, decorrelated. None of them is `none`: clients in step serve
     /// nobody.
     pub jitter: Vec<Jitter>,
-    /// The budget. Default 2 %, 5 %, 10 % and 20 %, each with a burst of 5 and of 20. No budget is
-    /// not among them: nothing else bounds the load of retries while everything fails.
+    /// The budget. Default 2 %, 5 %, 10 % and 20 %, each with a small burst of 5 tokens, and with the default's, which
+    /// follows the traffic (`burst:5s,min:10`). No budget is not among them: nothing else bounds the load of retries
+    /// while everything fails.
     pub budgets: Vec<Budget>,
     /// The breaker. Default none, and open at half of the calls of 10 s, at least 20, for up to 1 s
     /// and for up to 10 s.
@@ -39,7 +40,7 @@ pub struct Space {
 
 impl Default for Space {
     fn default() -> Self {
-        let budget = |ratio| [5.0, 20.0].map(|burst| Budget::ratio(ratio).burst(burst));
+        let budget = |ratio| [Budget::ratio(ratio).burst(5.0), Budget::ratio(ratio)];
         let breaker = |open: &str| {
             let text = format!("share:0.5,within:10s,min:20,open:{open}");
             text.parse::<Breaker>().ok()
