@@ -22,6 +22,7 @@ pub mod breaker;
 pub mod budget;
 pub mod bulkhead;
 pub mod call;
+mod causes;
 pub mod classify;
 mod decide;
 mod delay;

@@ -2,7 +2,10 @@
 //!
 //! Hidden from the documentation, and no promise to others: it changes with the version that all crates of becalm share.
 
+pub use crate::causes::{causes, to_the_root, unsaid};
 pub use crate::duration::nanos;
+#[cfg(feature = "http")]
+pub use crate::http::is_gone;
 pub use crate::human::Human;
 pub use crate::lone::{Lone, Position};
 pub use crate::rate::cell::CellRate;

@@ -288,7 +288,8 @@ mod tests {
         let sentence = "reserve: 500 retries at 1 000 calls a second (--load); a service that gets these calls alone works \
                         them off after an outage in 1.17s, 4.5s, 9.5s on average, at 70%, 90%, 95% of its capacity";
         assert_eq!(only(&Policy::default(), "reserve"), sentence);
-        let first_tries = Policy::default().budget("first-tries:0.1".parse().unwrap());
+        let first_tries =
+            Policy::default().budget("first-tries:0.1".parse::<becalm::Budget>().unwrap());
         let all = sentences(&first_tries, &Protection::of(&first_tries), None);
         assert!(!all.iter().any(|it| it.starts_with("reserve")), "{all:?}");
     }

@@ -259,3 +259,10 @@ impl Kinds {
 const fn bit(kind: Kind) -> u8 {
     1 << kind as u8
 }
+
+/// `None` as other settings take it.
+impl From<Option<Budget>> for Budget {
+    fn from(budget: Option<Budget>) -> Self {
+        budget.unwrap_or(Self::None)
+    }
+}

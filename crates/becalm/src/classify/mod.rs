@@ -185,6 +185,12 @@ impl From<Failure> for Verdict {
 pub trait Classify {
     /// What kind of failure this is.
     fn classify(&self) -> Failure;
+
+    /// This error with its sources: `Some(self)` where it is an `Error`. A give-up then says all that lies below it, down to
+    /// the root cause.
+    fn as_error(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        None
+    }
 }
 
 /// Says what each error of a type means for a retry: for errors of other crates.
@@ -192,9 +198,23 @@ pub trait Classify {
 /// A named type serves all calls of one static retrier, whatever they return on success
 /// ([`Retrier::classify_by`](crate::Retrier::classify_by)); a closure serves one
 /// ([`classify_with`](crate::Retrier::classify_with)).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say what the error `{E}` means for a retry",
+    label = "becalm does not know what this error means",
+    note = "for a boxed error, as tower's time-outs, buffers and `load_shed` have it: put `.map_err(becalm_tower::client::Boxed::new)` \
+            right below `.layer(RetryLayer::new(..))`",
+    note = "for any other: a type of your own that implements `becalm::classify::Classifier<{E}>`"
+)]
 pub trait Classifier<E> {
     /// What kind of failure this is, of this attempt.
     fn classify(&self, attempt: Attempt, error: &E) -> Failure;
+
+    /// The error with its sources: `Some(error)` where it is an `Error`. A give-up then says all that lies below it, down to
+    /// the root cause.
+    fn as_error<'e>(&self, error: &'e E) -> Option<&'e (dyn core::error::Error + 'static)> {
+        let _ = error;
+        None
+    }
 }
 
 /// The default classifier: an error classifies itself.
@@ -208,6 +228,10 @@ impl<E: Classify> Classifier<E> for ByTrait {
     #[inline]
     fn classify(&self, _: Attempt, error: &E) -> Failure {
         error.classify()
+    }
+
+    fn as_error<'e>(&self, error: &'e E) -> Option<&'e (dyn core::error::Error + 'static)> {
+        error.as_error()
     }
 }
 
@@ -239,6 +263,12 @@ pub trait Judge<E> {
 
     /// What the give-up keeps of it.
     fn keep(&self, error: E) -> Self::Error;
+
+    /// The error with its sources, where the classifier knows them ([`Classifier::as_error`]).
+    fn as_error<'e>(&self, error: &'e E) -> Option<&'e (dyn core::error::Error + 'static)> {
+        let _ = error;
+        None
+    }
 }
 
 impl<E: Display, C: Classifier<E>> Judge<E> for C {
@@ -250,6 +280,10 @@ impl<E: Display, C: Classifier<E>> Judge<E> for C {
 
     fn keep(&self, error: E) -> E {
         error
+    }
+
+    fn as_error<'e>(&self, error: &'e E) -> Option<&'e (dyn core::error::Error + 'static)> {
+        Classifier::as_error(self, error)
     }
 }
 
@@ -370,6 +404,10 @@ impl Classify for std::io::Error {
             Some(kind) => failure.because(Cause::Kind(kind)),
             None => failure,
         }
+    }
+
+    fn as_error(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(self)
     }
 }
 

@@ -11,6 +11,13 @@ use crate::time::UnixTime;
 
 /// Says "no" by being there.
 const NACK: &str = "finagle-http-nonretryable-nack";
+/// What proxies say that have no room.
+const OVERLOADED: [&str; 4] = [
+    "x-envoy-overloaded",
+    "x-envoy-local-overloaded",
+    "x-envoy-ratelimited",
+    "finagle-http-nack",
+];
 const ADVICE: [&str; 2] = ["x-should-retry", "stripe-should-retry"];
 const RESET_AFTER: &str = "x-ratelimit-reset-after";
 /// What is left of a quota, and when it is reset.
@@ -104,6 +111,21 @@ pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
     } else {
         advice("true").then_some(true)
     }
+}
+
+/// Whether a proxy or server says that it refused this request because it has no room. It asks for less load.
+///
+/// - `x-envoy-overloaded`: the breaker of a cluster, or its maintenance mode (Envoy, Istio);
+/// - `x-envoy-local-overloaded`: the overload manager of the proxy itself (Envoy);
+/// - `x-envoy-ratelimited`: a rate limit, whatever status it was told to answer with (Envoy);
+/// - `finagle-http-nack`: the admission of a server (Finagle).
+///
+/// Each says so by being there, unless its value is `false`.
+pub fn is_overloaded(headers: &HeaderMap) -> bool {
+    OVERLOADED.iter().any(|name| {
+        let mut lines = headers.get_all(*name).iter();
+        lines.any(|value| !is(value, "false"))
+    })
 }
 
 /// All lines of a structured field as one (RFC 9651 section 4.2); `None` where there is none.

@@ -1,8 +1,8 @@
 //! What does HTTP itself say about sending a request again?
 //!
 //! Semantics only, for any client and any body: statuses ([`classify_status`]), methods and keys
-//! ([`operation`], [`declare`], [`idempotency_key`]), response headers ([`hint`], [`should_retry`]), and [`verdict`], which weighs
-//! all of them; the scope of a request ([`scope`], [`write_scope`]) and "do not retry" for the layers
+//! ([`operation`], [`declare`], [`idempotency_key`]), response headers ([`hint`], [`should_retry`], [`is_overloaded`]), and
+//! [`verdict`], which weighs all of them; the scope of a request ([`scope`], [`write_scope`]) and "do not retry" for the layers
 //! above ([`write_told`], [`told`]); and with the feature `tracing` the span of a request (`ClientSpan`).
 //!
 //! ```
@@ -22,6 +22,7 @@
 //! # Ok::<(), ::http::Error>(())
 //! ```
 
+mod answer;
 mod grpc;
 mod headers;
 mod hosts;
@@ -33,8 +34,9 @@ mod span;
 mod status;
 mod unanswered;
 
+pub use answer::{Answer, Judge};
 pub use grpc::grpc_timeout;
-pub use headers::{hint, should_retry};
+pub use headers::{hint, is_overloaded, should_retry};
 pub use hosts::Retriers;
 pub use layers::{scope, told, write_scope, write_told};
 pub use method::{declare, idempotency_key, operation};
@@ -42,11 +44,13 @@ pub use origin::{InvalidOrigin, Origin};
 #[cfg(feature = "tracing")]
 pub use span::ClientSpan;
 pub use status::classify_status;
+#[doc(hidden)] // of `support`
+pub use unanswered::is_gone;
 pub use unanswered::unanswered;
 
 use ::http::{HeaderMap, StatusCode};
 
-use crate::classify::{Class, Verdict};
+use crate::classify::{Class, Failure, Verdict};
 use crate::idempotency::Operation;
 use crate::time::UnixTime;
 
@@ -76,6 +80,9 @@ impl Exchange {
 /// trailers (`Trailers-Only` of gRPC over HTTP/2) has its status in `grpc-status`
 /// ([`grpc::classify`](crate::classify::grpc::classify)) and its hint in `grpc-retry-pushback-ms`.
 ///
+/// Beside the word of a proxy that has no room ([`is_overloaded`]) a transient failure is throttled: the proxy is up, and asks
+/// for less. It proves nothing about the effect, since an answer may have come through several proxies.
+///
 /// `wall` is the wall clock, such as `SystemTime::now`. It is read only when a failed response
 /// has a header that may hold a date, such as `retry-after`.
 pub fn verdict<W: Into<UnixTime>>(
@@ -88,12 +95,20 @@ pub fn verdict<W: Into<UnixTime>>(
         let failure = grpc::trailers_only(headers);
         return failure.map_or(Verdict::Success, |mut failure| {
             failure.hint = failure.hint.or_else(|| hint(headers, wall));
-            failure.into()
+            throttled(failure, headers).into()
         });
     };
     if failure.class == Class::Permanent && should_retry(headers) == Some(true) {
         failure.class = Class::Transient;
     }
     failure.hint = hint(headers, wall);
-    failure.into()
+    throttled(failure, headers).into()
+}
+
+/// As the words of a proxy have it.
+fn throttled(mut failure: Failure, headers: &HeaderMap) -> Failure {
+    if failure.class == Class::Transient && is_overloaded(headers) {
+        failure.class = Class::Throttled;
+    }
+    failure
 }

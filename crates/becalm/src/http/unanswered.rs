@@ -10,10 +10,14 @@ use crate::classify::{Cause, Classify, Failure, FailureKind};
 /// that, in their order; for drivers.
 ///
 /// The first `std::io::Error` says it; without one the failure is transient and may have taken effect. Of errors whose
-/// types becalm does not have, the words of hyper 1, tower and tokio tell a time-out and what is no answer (over HTTP/1;
+/// types becalm does not have, the words of tower's `Buffer` tell that its worker is gone, which is permanent; and the words of hyper
+/// 1, tower and tokio tell a time-out and what is no answer (over HTTP/1;
 /// over HTTP/2 hyper does not say) from a connection that ended, which anything else is taken for. Only the lists of a
 /// [`RetryOn`](crate::retry_on::RetryOn) make a difference between them.
 pub fn unanswered<'e>(errors: impl Iterator<Item = &'e (dyn Error + 'static)> + Clone) -> Failure {
+    if errors.clone().any(is_gone) {
+        return Failure::permanent();
+    }
     let io = errors
         .clone()
         .find_map(|error| error.downcast_ref::<io::Error>());
@@ -23,6 +27,13 @@ pub fn unanswered<'e>(errors: impl Iterator<Item = &'e (dyn Error + 'static)> + 
     }
     let mut kinds = errors.filter_map(|error| by_words(&error.to_string()));
     failure.because(Cause::Kind(kinds.next().unwrap_or(FailureKind::Reset)))
+}
+
+/// Whether this error says that a service ended and answers no request any more: what is in front of it will fail for ever. These
+/// are the words of tower 0.5's `Buffer`, whose worker is gone.
+pub fn is_gone(error: &(dyn Error + 'static)) -> bool {
+    let words = error.to_string();
+    words == "buffer's worker closed unexpectedly" || words.starts_with("buffered service failed: ")
 }
 
 fn by_words(words: &str) -> Option<FailureKind> {

@@ -217,8 +217,8 @@ setters! {
     hint: HintMode;
     /// Sets the longest hint that is waited for.
     max_hint: Duration;
-    /// Sets what bounds the retries of all calls together.
-    budget: Budget;
+    /// Sets what bounds the retries of all calls together; `None` is [`Budget::None`].
+    budget: impl Into<Budget>;
     /// Sets what a call does that finds no token in the budget.
     when_spent: WhenSpent;
     /// Sets how many calls may wait at once.

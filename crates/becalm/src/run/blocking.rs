@@ -129,7 +129,7 @@ where
     let attempt = FirstTry::plain_attempt();
     let (failure, shown) = classifier.judge(attempt, &error);
     if let Some(stopped) = plain::stopped(core, failure, inside) {
-        return Err(stopped.with_error(Some(classifier.keep(error))));
+        return Err(stopped.keep(classifier, Some(error)));
     }
     let mut engine = plain::hand_over(core);
     engine.returned(inside);
@@ -151,10 +151,7 @@ where
     loop {
         let attempt = match engine.block_attempt() {
             Ok(attempt) => attempt,
-            Err(stopped) => {
-                let error = last.map(|last| classifier.keep(last));
-                return Err(stopped.with_error(error));
-            }
+            Err(stopped) => return Err(stopped.keep(classifier, last)),
         };
         match engine.inside(attempt.number(), || operation(attempt)) {
             Ok(value) => {

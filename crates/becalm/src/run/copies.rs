@@ -154,8 +154,7 @@ where
                     polled = attempt.number() - 1;
                 }
                 Err(stopped) => {
-                    let error = last.take().map(|error| classifier.keep(error));
-                    return Poll::Ready(Err(stopped.with_error(error)));
+                    return Poll::Ready(Err(stopped.keep(classifier, last.take())));
                 }
             }
         }

@@ -169,8 +169,7 @@ where
         let attempt = FirstTry::plain_attempt();
         let (failure, shown) = this.classifier.judge(attempt, &error);
         if let Some(stopped) = plain::stopped(this.core, failure, inside) {
-            let error = this.classifier.keep(error);
-            return Poll::Ready(Err(stopped.with_error(Some(error))));
+            return Poll::Ready(Err(stopped.keep(this.classifier, Some(error))));
         }
         let mut engine = plain::hand_over(*this.core);
         engine.returned(inside);
@@ -259,8 +258,7 @@ where
         let this = self.as_mut().project();
         if let Some(stopped) = engine.take_stopped() {
             *this.stage = Stage::Over;
-            let error = this.classifier.keep(error);
-            return Poll::Ready(Err(stopped.with_error(Some(error))));
+            return Poll::Ready(Err(stopped.keep(this.classifier, Some(error))));
         }
         *this.error = Some(error);
         *this.stage = Stage::Driven(Box::new(engine));

@@ -6,11 +6,11 @@ use std::future::pending;
 use std::task::Poll;
 use std::time::Duration;
 
-use becalm::classify::judged;
+use becalm::classify::{Classifier, judged};
 use becalm::time::FakeSleeper;
 use becalm::{
-    Cancel, Class, Classify, Effect, Failure, GaveUp, Hint, Policy, StopReason, classify::Rejected,
-    run::Last,
+    Attempt, Cancel, Class, Classify, Effect, Failure, GaveUp, Hint, Policy, StopReason,
+    classify::Rejected, run::Last,
 };
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, watched};
@@ -128,32 +128,90 @@ fn every_reason_ends_the_sentence() {
     }
 }
 
-#[test]
-fn the_last_error_is_the_source() {
-    let gave_up = failing(fixed(MS), Fault::DOWN);
-    let source = gave_up.source().expect("a source");
-    assert_eq!(source.downcast_ref(), Some(&Fault::DOWN));
-    assert!(source.source().is_none());
-    assert!(
-        never_answered(fixed(MS).deadline(SECOND), None)
-            .source()
-            .is_none()
-    );
+/// An error of three layers, of which each says itself alone.
+#[derive(Debug)]
+struct Sending(Fault);
+
+impl fmt::Display for Sending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cannot send")
+    }
+}
+
+impl Error for Sending {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// As anyhow's `{:#}` and others show an error.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let all = std::iter::successors(Some(error), |&error| error.source());
+    all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[test]
-fn the_sources_of_nested_give_ups_lead_to_the_root() {
+fn a_chain_of_sources_says_each_cause_once() {
+    let gave_up = failing(fixed(MS), Fault::DOWN);
+    assert_eq!(chain(&gave_up), gave_up.to_string());
+    assert_eq!(gave_up.to_string().matches("down").count(), 1, "{gave_up}");
+
+    let call = || fixed(MS).retrier().expect("a valid policy");
+    let sending = |_: &_| Failure::permanent();
+    let failed = || Err::<(), _>(Sending(Fault::GONE));
+    let by_closure = |_, error: &Sending| sending(error);
+    let retrier = call().classify_with(by_closure);
+    let gave_up = retrier.retry_blocking(|_| failed()).unwrap_err();
+    let alone = "gave up after 1 attempt because the failure is permanent: cannot send";
+    assert_eq!(gave_up.to_string(), alone);
+    let whole = format!("{alone}: {}", Fault::GONE);
+    assert_eq!(chain(&gave_up), whole);
+
+    let gave_up = gave_up.with_causes();
+    assert_eq!(
+        (gave_up.to_string(), chain(&gave_up)),
+        (whole.clone(), whole)
+    );
+    // Of another error, its own causes.
+    let other = gave_up.map_error(|_| Fault::DOWN);
+    assert_eq!(other.to_string().matches("gone").count(), 0, "{other}");
+}
+
+#[test]
+fn a_classifier_that_knows_the_sources_puts_the_root_cause_into_the_sentence() {
+    #[derive(Clone)]
+    struct Knows;
+    impl Classifier<Sending> for Knows {
+        fn classify(&self, _: Attempt, _: &Sending) -> Failure {
+            Failure::permanent()
+        }
+
+        fn as_error<'e>(&self, error: &'e Sending) -> Option<&'e (dyn Error + 'static)> {
+            Some(error)
+        }
+    }
+    let retrier = fixed(MS)
+        .retrier()
+        .expect("a valid policy")
+        .classify_by(Knows);
+    let gave_up = retrier
+        .retry_blocking(|_| Err::<(), _>(Sending(Fault::GONE)))
+        .unwrap_err();
+    let root = format!(": cannot send: {}", Fault::GONE);
+    assert!(gave_up.to_string().ends_with(&root), "{gave_up}");
+    assert!(gave_up.source().is_none());
+}
+
+#[test]
+fn a_nested_give_up_is_said_once() {
     let clock = FakeSleeper::auto();
     let (outer, inner) = (on(&clock, fixed(MS)), on(&clock, fixed(MS)));
     let gave_up = outer
         .retry_blocking(|_| inner.retry_blocking(|_| Err::<(), _>(Fault::GONE)))
         .unwrap_err();
-    let middle = gave_up.source().expect("the inner give-up");
-    assert!(middle.is::<GaveUp<Fault>>());
-    assert_eq!(
-        middle.source().expect("the root").downcast_ref(),
-        Some(&Fault::GONE)
-    );
+    assert_eq!(chain(&gave_up), gave_up.to_string());
+    let root = Fault::GONE.to_string();
+    assert_eq!(gave_up.to_string().matches(&root).count(), 1, "{gave_up}");
 }
 
 /// Conformance 25.
@@ -265,7 +323,8 @@ fn it_goes_through_the_question_mark() {
     let error = in_anyhow().unwrap_err();
     let gave_up = error.downcast_ref::<GaveUp<Fault>>().expect("itself");
     assert_eq!(gave_up.reason(), StopReason::Permanent);
-    assert_eq!(error.root_cause().downcast_ref(), Some(&Fault::GONE));
+    assert_eq!(gave_up.error(), Some(&Fault::GONE));
+    assert_eq!(format!("{error:#}"), gave_up.to_string());
 }
 
 #[test]

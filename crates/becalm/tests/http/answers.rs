@@ -70,6 +70,37 @@ fn every_status_from_100_to_999_has_its_verdict() {
 }
 
 #[test]
+fn the_words_of_proxies_without_room_throttle_what_may_pass() {
+    for name in [
+        "x-envoy-overloaded",
+        "x-envoy-local-overloaded",
+        "x-envoy-ratelimited",
+        "finagle-http-nack",
+    ] {
+        for (value, code, class) in [
+            ("true", 503, Class::Throttled),
+            ("", 500, Class::Throttled),
+            ("true", 408, Class::Throttled),
+            (" False", 503, Class::Transient),
+            ("true", 404, Class::Permanent),
+            ("true", 501, Class::Permanent),
+        ] {
+            let judged = failure(code, &[(name, value)]);
+            let expected = Failure::new(class).because(Cause::Status(code));
+            assert_eq!(judged, expected, "{name}: {value}, {code}");
+        }
+        let answered = verdict(status(200), &headers(&[(name, "true")]), FIRST, wall);
+        assert_eq!(answered, Verdict::Success);
+        let of_grpc = [
+            ("content-type", "application/grpc"),
+            ("grpc-status", "14"),
+            (name, "true"),
+        ];
+        assert_eq!(failure(200, &of_grpc).class, Class::Throttled);
+    }
+}
+
+#[test]
 fn a_status_returned_as_an_error_classifies_itself() {
     for code in [408, 425, 429, 500, 502, 503, 504] {
         assert_ne!(status(code).classify().class, Class::Permanent, "{code}");

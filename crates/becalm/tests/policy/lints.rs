@@ -69,7 +69,7 @@ pub fn listed(methods: &[&'static str], statuses: &str, failures: &[FailureKind]
 }
 
 fn with_budget(budget: &str) -> Policy {
-    Policy::default().budget(budget.parse().expect("a valid budget"))
+    Policy::default().budget(budget.parse::<Budget>().expect("a valid budget"))
 }
 
 /// Each kind as its system has it, and a large one beside a small one.
@@ -234,9 +234,11 @@ fn c24_unlimited_attempts_are_bounded_by_the_budget_and_the_lint_says_so() {
         .retry_blocking(|_| Err::<(), _>(std::io::Error::from(std::io::ErrorKind::TimedOut)))
         .unwrap_err();
     assert_eq!(gave_up.attempts(), 11, "as the lint says");
-    let tighter = unlimited
-        .clone()
-        .budget("ratio:0.1,burst:20 + per-minute:3".parse().unwrap());
+    let tighter = unlimited.clone().budget(
+        "ratio:0.1,burst:20 + per-minute:3"
+            .parse::<Budget>()
+            .unwrap(),
+    );
     assert!(text(&tighter).contains("after about 4 attempts"));
     assert!(text(&unlimited.budget(Budget::None)).contains("for ever"));
 }

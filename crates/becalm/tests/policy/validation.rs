@@ -457,6 +457,10 @@ fn c12_none_clears_what_a_setter_has_set() {
         .bulkhead(None)
         .breaker(None);
     assert_eq!(cleared, policy());
+
+    assert_eq!(policy().budget(None).budget, Budget::None);
+    let kept = policy().budget(Some(Budget::per_minute(3)));
+    assert_eq!(kept.budget, Budget::per_minute(3));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use core::fmt;
 use std::error::Error;
 use std::sync::Arc;
 
+use crate::causes::unsaid;
 use crate::classify::{Classify, Failure, Loss};
 use crate::stop::StopReason;
 
@@ -58,7 +59,7 @@ impl<E: fmt::Display> fmt::Display for NoConnection<E> {
             Self::GaveUp(reason, _) => write!(f, "gave up connecting because {reason}")?,
         }
         match self.error() {
-            Some(error) => write!(f, ": {error}"),
+            Some(error) => write!(f, ": {error:#}"),
             None => Ok(()),
         }
     }
@@ -66,6 +67,20 @@ impl<E: fmt::Display> fmt::Display for NoConnection<E> {
 
 impl<E: Error + 'static> Error for NoConnection<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.error().map(|error| error as _)
+        unsaid(self, self.error()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn a_chain_of_sources_says_the_last_dial_once() {
+        let refused = Arc::new(io::Error::from(io::ErrorKind::ConnectionRefused));
+        let none = NoConnection::GaveUp(StopReason::AttemptsExhausted, Some(refused));
+        assert!(none.to_string().ends_with(": connection refused"), "{none}");
+        assert!(none.source().is_none());
     }
 }

@@ -1,18 +1,22 @@
 //! What is left when a call gives up? The reason and the record, and the last error.
 
+mod sentence;
+
 use core::fmt;
 use core::time::Duration;
 
-use crate::classify::{Class, Classify, Effect, Failure, Rejected};
+use crate::causes::causes;
+use crate::classify::{Class, Classify, Effect, Failure, Judge, Rejected};
 use crate::hint::Hint;
-use crate::human::Human;
 use crate::stop::StopReason;
 use crate::time::Instant;
 
 /// The error of a call that ended without success: the reason, the attempts, and the last error.
 ///
 /// `E` is the operation's error, or [`Rejected`](crate::classify::Rejected) where an `Ok` may mean failure.
-/// `Display` is one sentence.
+/// `Display` is one sentence. `source` goes on where that ends: it is the first cause below the last error that the sentence
+/// does not say, so that a chain such as `{:#}` of anyhow says each once. [`with_causes`](Self::with_causes) puts all of them
+/// into the sentence, as becalm's drivers do; the last error itself is [`error`](Self::error).
 ///
 /// ```
 /// use becalm::{Policy, time::FakeSleeper};
@@ -85,6 +89,8 @@ pub(super) struct Story {
     elapsed: Duration,
     next_probe: Option<Duration>,
     pub for_tokens: Duration,
+    /// What lies below the error, where the sentence says it.
+    causes: Option<Box<str>>,
 }
 
 impl Story {
@@ -102,6 +108,7 @@ impl Story {
             elapsed: Duration::ZERO,
             next_probe: None,
             for_tokens: Duration::ZERO,
+            causes: None,
         })
     }
 
@@ -167,11 +174,21 @@ impl Stopped {
     }
 
     /// The give-up with the last error, if there was one.
-    pub fn with_error<E>(self, error: Option<E>) -> GaveUp<E> {
+    pub fn with_error<E>(mut self, error: Option<E>) -> GaveUp<E> {
+        self.story.causes = None;
         GaveUp {
             stopped: self,
             error,
         }
+    }
+
+    /// The give-up with what this classifier keeps of the last error, and knows of its causes.
+    pub(super) fn keep<E, C: Judge<E>>(self, by: &C, error: Option<E>) -> GaveUp<C::Error> {
+        let known = error.as_ref().and_then(|error| by.as_error(error));
+        let causes = known.and_then(|error| causes(&error, error));
+        let mut gave_up = self.with_error(error.map(|error| by.keep(error)));
+        gave_up.stopped.story.causes = causes;
+        gave_up
     }
 
     /// Why no further attempt was made.
@@ -375,70 +392,6 @@ impl Last<()> {
     }
 }
 
-/// The sentence without the error: "gave up after 4 attempts in 1.2s because ..", and how the last
-/// attempt ended if that was no error.
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.attempts() {
-            0 => f.write_str("gave up before the first attempt")?,
-            1 => f.write_str("gave up after 1 attempt")?,
-            more => write!(f, "gave up after {more} attempts")?,
-        }
-        let elapsed = self.story.elapsed;
-        if !elapsed.is_zero() {
-            let shown = in_millis(elapsed);
-            if self.story.is_from_start {
-                write!(f, " in {shown}")?;
-            } else {
-                write!(f, ", {shown} after the first failure,")?;
-            }
-        }
-        if !self.story.for_tokens.is_zero() {
-            write!(
-                f,
-                " ({} of it in wait for a token)",
-                in_millis(self.story.for_tokens)
-            )?;
-        }
-        write!(f, " because {}", self.reason())?;
-        if let Some(probe_in) = self.next_probe() {
-            // Up: who comes when it says must not come too early.
-            let millis = u64::try_from(probe_in.as_nanos().div_ceil(1_000_000));
-            let shown = Duration::from_millis(millis.unwrap_or(u64::MAX));
-            write!(f, " for another {}", Human(shown))?;
-        }
-        f.write_str(match self.last() {
-            Last::AttemptTimeout => ": the attempt timed out",
-            Last::Error(()) | Last::Cancelled | Last::NotStarted => "",
-        })
-    }
-}
-
-/// Without what is below a millisecond, unless there is nothing else.
-fn in_millis(time: Duration) -> Human {
-    let below = Duration::from_nanos(u64::from(time.subsec_nanos() % 1_000_000));
-    let rounded = time.saturating_sub(below);
-    Human(if rounded.is_zero() { time } else { rounded })
-}
-
-impl<E: fmt::Display> fmt::Display for GaveUp<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.stopped.fmt(f)?;
-        match (self.stopped.last(), self.error()) {
-            (Last::Error(()), Some(error)) => write!(f, ": {error}"),
-            (_, Some(error)) => write!(f, "; the error before: {error}"),
-            (_, None) => Ok(()),
-        }
-    }
-}
-
-/// The last error is the source.
-impl<E: std::error::Error + 'static> std::error::Error for GaveUp<E> {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.error().map(|error| error as _)
-    }
-}
-
 /// For a retry around this one: a call counts as its last error, of unknown effect if any of its
 /// attempts was. Where the server forbade it, the call was cancelled, or it must not be done twice,
 /// nobody above may retry. A spent budget and an open breaker are [told](Hint::Below), unless the
@@ -456,20 +409,6 @@ impl<E> Classify for GaveUp<E> {
             _ => (),
         }
         failure
-    }
-}
-
-#[cfg(feature = "anyhow")]
-impl<E: Into<anyhow::Error>> GaveUp<E> {
-    /// The last error as an [`anyhow::Error`], under the sentence as its context.
-    ///
-    /// For operations whose error is `anyhow::Error` itself, which is no `std::error::Error`.
-    pub fn into_anyhow(self) -> anyhow::Error {
-        let sentence = self.stopped.to_string();
-        match self.error {
-            Some(error) => error.into().context(sentence),
-            None => anyhow::Error::msg(sentence),
-        }
     }
 }
 
