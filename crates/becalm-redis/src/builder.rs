@@ -272,7 +272,7 @@ impl std::error::Error for InvalidSettings {
             Self::NoTls | Self::NoUnixSockets => None,
             #[cfg(feature = "rustls")]
             Self::Tls(error) => Some(error),
-            Self::Policy(error) => Some(error),
+            Self::Policy(_) => None, // its sentence is this one's
         }
     }
 }

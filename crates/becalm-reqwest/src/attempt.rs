@@ -2,7 +2,7 @@
 //! of it is judged.
 
 use becalm::classify::{Cause, Effect, FailureKind, Verdict};
-use becalm::http::{self as semantics, Exchange};
+use becalm::http::{self as semantics, Answer, Exchange, Judge};
 use becalm::scope::ScopeHeader;
 use becalm::time::Sleeper;
 use becalm::{Attempt, Failure, Operation, Scope};
@@ -42,12 +42,18 @@ impl Exchanges<'_> {
             Some(credentials) => Box::pin(self.send_with(credentials, request)).await,
         };
         let exchange = Exchange::new(self.operation, attempt.number());
-        let mut judged = judge(result, exchange, self.sleeper);
+        let mut judged = self.judge(result, exchange);
         if self.is_whole {
             judged = match judged {
-                Ok(answer) => Box::pin(whole(answer)).await.map_err(broken_off),
+                Ok(answer) => Box::pin(self.with_body(answer)).await,
                 failed => failed,
             };
+        }
+        if let Ok(answer) = &mut judged {
+            // A request that succeeds at once pays nothing for it.
+            if attempt.number() > 1 {
+                answer.extensions_mut().insert(attempt);
+            }
         }
         judged.map_err(|(mut failure, failed)| {
             if was_redirected {
@@ -122,6 +128,48 @@ impl Exchanges<'_> {
         (!request.headers().contains_key(AUTHORIZATION)).then_some(known)
     }
 
+    /// By its head, unless its body comes along and says more.
+    #[expect(
+        clippy::result_large_err,
+        reason = "the error is the answer, and no larger than the success"
+    )]
+    fn judge(
+        &self,
+        result: reqwest::Result<Response>,
+        exchange: Exchange,
+    ) -> Result<Response, (Failure, Failed)> {
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(error) => return Err((transport::classify(&error), Failed::Error(error))),
+        };
+        let (status, headers) = (answer.status(), answer.headers());
+        let mut verdict = semantics::verdict(status, headers, exchange, || self.sleeper.wall());
+        let has_more = self.is_whole && status.is_success() && verdict == Verdict::Success;
+        if let Some(judge) = self.judges().filter(|_| !has_more) {
+            verdict = judge
+                .judge(&Answer::new(status, headers))
+                .unwrap_or(verdict);
+        }
+        match verdict {
+            Verdict::Failure(failure) => Err((failure, Failed::Answer(answer))),
+            _ => Ok(answer),
+        }
+    }
+
+    async fn with_body(&self, answer: Response) -> Result<Response, (Failure, Failed)> {
+        let (answer, body) = whole(answer).await.map_err(broken_off)?;
+        let head = Answer::new(answer.status(), answer.headers());
+        let judged = self.judges().zip(body.as_deref());
+        match judged.and_then(|(judge, body)| judge.judge(&head.body(body))) {
+            Some(Verdict::Failure(failure)) => Err((failure, Failed::Answer(answer))),
+            _ => Ok(answer),
+        }
+    }
+
+    fn judges(&self) -> Option<&Judge> {
+        self.shared.settings.judge.as_ref()
+    }
+
     /// Tells a server that is known of the attempt that runs; true if it was told anything.
     fn write_scope(&self, request: &mut Request) -> bool {
         let mut origins = self.shared.settings.origins.iter();
@@ -145,24 +193,4 @@ fn broken_off(error: reqwest::Error) -> (Failure, Failed) {
     };
     let failure = Failure::transient().because(Cause::Kind(kind));
     (failure, Failed::Error(error))
-}
-
-#[expect(
-    clippy::result_large_err,
-    reason = "the error is the answer, and no larger than the success"
-)]
-fn judge(
-    result: reqwest::Result<Response>,
-    exchange: Exchange,
-    sleeper: &dyn Sleeper,
-) -> Result<Response, (Failure, Failed)> {
-    let answer = match result {
-        Ok(answer) => answer,
-        Err(error) => return Err((transport::classify(&error), Failed::Error(error))),
-    };
-    let (status, headers) = (answer.status(), answer.headers());
-    match semantics::verdict(status, headers, exchange, || sleeper.wall()) {
-        Verdict::Failure(failure) => Err((failure, Failed::Answer(answer))),
-        _ => Ok(answer),
-    }
 }

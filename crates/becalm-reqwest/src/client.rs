@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use becalm::http::{InvalidOrigin, Origin, Retriers};
+use becalm::classify::Verdict;
+use becalm::http::{Answer, InvalidOrigin, Judge, Origin, Retriers};
+use becalm::support::to_the_root;
 use becalm::{Keyed, Retrier};
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy as Redirects;
@@ -201,6 +203,31 @@ impl ClientBuilder {
         self
     }
 
+    /// Judges answers: `Some` is what an answer means, whatever HTTP says of it, and `None` leaves it to
+    /// [`becalm::http::verdict`]. The body is there of a success, of a request with [`whole`](RequestBuilder::whole).
+    ///
+    /// ```
+    /// # use becalm::Policy;
+    /// use becalm::Failure;
+    /// use becalm_reqwest::ClientBuilder;
+    /// # let retrier = Policy::default().retrier()?;
+    /// let client = ClientBuilder::new(reqwest::Client::builder(), &retrier)
+    ///     .judge(|answer| {
+    ///         let is_busy = answer.body?.starts_with(b"{\"error\":\"busy\"");
+    ///         is_busy.then(|| Failure::throttled().into())
+    ///     })
+    ///     .build()?;
+    /// # let _ = client;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn judge(
+        mut self,
+        judge: impl Fn(&Answer<'_>) -> Option<Verdict> + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.judge = Some(Judge::new(judge));
+        self
+    }
+
     /// Makes a last answer that means failure an error, as
     /// [`error_for_status`](reqwest::Response::error_for_status) does. Default: it is handed on as it came.
     pub fn answers_are_errors(mut self) -> Self {
@@ -260,7 +287,7 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Reqwest(error) => error.fmt(f),
+            Self::Reqwest(error) => f.write_str(&to_the_root(error)),
             Self::RedirectPolicy => f.write_str(
                 "reqwest's builder has a redirect policy of its own, which would be lost: set it with \
                  becalm_reqwest::ClientBuilder::redirect",
@@ -270,11 +297,5 @@ impl fmt::Display for BuildError {
     }
 }
 
-impl std::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Reqwest(error) => error.source(),
-            Self::RedirectPolicy | Self::InvalidOrigin(_) => None,
-        }
-    }
-}
+/// The sentence says all that lies below.
+impl std::error::Error for BuildError {}

@@ -75,6 +75,9 @@ fn as_it_came(gave_up: GaveUp<Failed>, answers_are_errors: bool) -> Result<Respo
             answer.extensions_mut().insert(stopped);
             Ok(answer)
         }
-        failed => Err(stopped.with_error(failed.and_then(Failed::into_error))),
+        failed => {
+            let gave_up = stopped.with_error(failed.and_then(Failed::into_error));
+            Err(gave_up.with_causes())
+        }
     }
 }

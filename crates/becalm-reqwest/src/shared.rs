@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use becalm::http::{Origin, Retriers};
+use becalm::http::{Judge, Origin, Retriers};
 use reqwest::Url;
 
 use super::credentials::Credentials;
@@ -23,6 +23,7 @@ pub(super) struct Settings {
     /// The servers that hear of the scope.
     pub origins: Vec<Origin>,
     pub credentials: Vec<Credentials>,
+    pub judge: Option<Judge>,
 }
 
 /// Whether a request to this address goes to this server.

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use becalm::classify::{Classifier, Classify, connect, sqlstate};
+use becalm::support::{to_the_root, unsaid};
 use becalm::{Attempt, Failure};
 use sqlx::Error;
 
@@ -149,16 +150,23 @@ impl<E: StdError + 'static> Failed<E> {
 impl<E: fmt::Display> fmt::Display for Failed<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Begin(error) => write!(f, "the transaction could not begin: {error}"),
-            Self::Body(error) => write!(f, "it was rolled back: {error}"),
-            Self::Gone(error) => write!(f, "it was rolled back before COMMIT: {error}"),
-            Self::Commit(error) => write!(f, "COMMIT was refused: {error}"),
-            Self::InDoubt(error) => {
+            Self::Begin(error) => {
+                write!(f, "the transaction could not begin: {}", to_the_root(error))
+            }
+            Self::Body(error) => write!(f, "it was rolled back: {error:#}"),
+            Self::Gone(error) => {
                 write!(
                     f,
-                    "it may have been committed, COMMIT was not answered: {error}"
+                    "it was rolled back before COMMIT: {}",
+                    to_the_root(error)
                 )
             }
+            Self::Commit(error) => write!(f, "COMMIT was refused: {}", to_the_root(error)),
+            Self::InDoubt(error) => write!(
+                f,
+                "it may have been committed, COMMIT was not answered: {}",
+                to_the_root(error)
+            ),
             Self::RepeatedInDoubt(last) => write!(
                 f,
                 "it may have been committed, COMMIT was not answered; repeated since: {last}"
@@ -174,12 +182,41 @@ impl<E: fmt::Display> fmt::Display for Failed<E> {
 impl<E: StdError + 'static> StdError for Failed<E> {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            Self::Body(error) => Some(error),
-            Self::Begin(error) | Self::Gone(error) | Self::Commit(error) | Self::InDoubt(error) => {
-                Some(error)
-            }
-            Self::RepeatedInDoubt(last) => Some(&**last),
-            Self::TimedOut | Self::HandleKept => None,
+            Self::Body(error) => unsaid(self, error),
+            Self::RepeatedInDoubt(last) => unsaid(self, &**last),
+            // Their sentences go down to the root cause.
+            _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_cause_is_in_the_sentence_once() {
+        let refused = || Error::Io(std::io::ErrorKind::ConnectionRefused.into());
+        for failed in [
+            Failed::<std::fmt::Error>::Begin(refused()),
+            Failed::Gone(refused()),
+            Failed::Commit(refused()),
+            Failed::InDoubt(refused()),
+        ] {
+            let sentence = failed.to_string();
+            assert_eq!(
+                sentence.matches("connection refused").count(),
+                1,
+                "{sentence}"
+            );
+            assert!(failed.source().is_none());
+        }
+        // sqlx's own error says what its source says.
+        let failed = Failed::Body(refused());
+        assert!(
+            failed.to_string().ends_with("connection refused"),
+            "{failed}"
+        );
+        assert!(failed.source().is_none());
     }
 }

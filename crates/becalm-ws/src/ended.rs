@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use becalm::classify::websocket::{classify_close, classify_handshake};
 use becalm::classify::{Class, connect};
+use becalm::support::to_the_root;
 use becalm::{Failure, StopReason, http};
 use becalm_admission::{Advice, TICKET_HEADER};
 use tokio_tungstenite::tungstenite::{Error, http::HeaderMap, protocol::CloseFrame};
@@ -140,12 +141,12 @@ fn is_its_fault(error: &Error) -> bool {
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoEndpoint(error) => write!(f, "no endpoint: {error}"),
+            Self::NoEndpoint(error) => write!(f, "no endpoint: {}", to_the_root(&**error)),
             Self::TooLate => f.write_str("the dial took too long"),
-            Self::Handshake(error) => write!(f, "no handshake: {error}"),
+            Self::Handshake(error) => write!(f, "no handshake: {}", to_the_root(error)),
             Self::Closed(Some(frame)) => write!(f, "the peer closed it: {frame}"),
             Self::Closed(None) => f.write_str("the peer closed it"),
-            Self::Broken(Some(error)) => write!(f, "it broke: {error}"),
+            Self::Broken(Some(error)) => write!(f, "it broke: {}", to_the_root(error)),
             Self::Broken(None) => f.write_str("it ended without a word"),
             Self::Silent => f.write_str("nothing came any more"),
             Self::Session(error) => write!(f, "the session broke: {error}"),
@@ -153,6 +154,7 @@ impl fmt::Display for Ended {
     }
 }
 
+/// The sentence goes down to the root cause.
 impl StdError for Ended {}
 
 impl fmt::Display for GaveUp {
@@ -165,8 +167,31 @@ impl fmt::Display for GaveUp {
     }
 }
 
-impl StdError for GaveUp {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&self.ended)
+/// The sentence says how the last connection ended.
+impl StdError for GaveUp {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_cause_is_in_the_sentence_once() {
+        let refused = || std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        let handshake = || Box::new(Error::Io(refused()));
+        for ended in [
+            Ended::NoEndpoint(handshake()),
+            Ended::Handshake(handshake()),
+            Ended::Broken(Some(handshake())),
+        ] {
+            let reason = StopReason::AttemptsExhausted;
+            let gave_up = GaveUp { reason, ended };
+            let sentence = gave_up.to_string();
+            assert_eq!(
+                sentence.matches("connection refused").count(),
+                1,
+                "{sentence}"
+            );
+            assert!(gave_up.source().is_none());
+        }
     }
 }

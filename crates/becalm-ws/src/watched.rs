@@ -72,7 +72,7 @@ impl<E: fmt::Display> fmt::Display for Broken<E> {
 impl<E: std::error::Error + 'static> std::error::Error for Broken<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Wire(error) => Some(error),
+            Self::Wire(error) => error.source(),
             Self::Silent => None,
         }
     }

@@ -129,7 +129,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { error, .. } => Some(error),
+            Self::Io { error, .. } => error.source(), // its own words are said
             _ => None,
         }
     }

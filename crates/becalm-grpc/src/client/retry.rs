@@ -2,6 +2,7 @@
 //! once; any other call passes untouched.
 
 use std::error::Error;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -28,6 +29,7 @@ use super::{status, whole};
 pub struct Retry<S> {
     channel: S,
     settings: Arc<Settings>,
+    unready: tower::Unready,
 }
 
 /// What the layer sets for all calls.
@@ -47,7 +49,11 @@ pub(super) struct Method {
 
 impl<S> Retry<S> {
     pub(super) fn new(channel: S, settings: Arc<Settings>) -> Self {
-        Self { channel, settings }
+        Self {
+            channel,
+            settings,
+            unready: tower::Unready::default(),
+        }
     }
 }
 
@@ -76,31 +82,44 @@ where
     type Error = Status;
     type Future = RetryFuture<S, D>;
 
-    /// Always: each attempt waits until the channel is ready, within its own time limit.
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
+    /// As soon as the channel is, so that what is above may shed: the first attempt takes that place. If it cannot become
+    /// ready, the first attempt has failed.
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        if !self.unready.is_some() {
+            if let Err(error) = ready!(self.channel.poll_ready(context)) {
+                self.unready.set(error);
+            }
+        }
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<Body>) -> RetryFuture<S, D> {
-        let channel = self.channel.clone();
+        let another = self.channel.clone();
+        let channel = mem::replace(&mut self.channel, another);
+        let unready = self.unready.take();
         let settings = &*self.settings;
-        let untouched = |channel, request| {
+        let untouched = |channel, unready, request| {
             let request = Some(request);
-            let stage = Stage::Waits { channel, request };
+            let stage = Stage::Waits {
+                channel,
+                unready,
+                request,
+            };
             RetryFuture { stage }
         };
         let Some(method) = settings.methods.get(request.uri().path()) else {
-            return untouched(channel, request);
+            return untouched(channel, unready, request);
         };
         let (head, body) = request.into_parts();
         let messages = match whole::read(body, settings.replay_limit) {
             Ok(messages) => messages,
-            Err(body) => return untouched(channel, Request::from_parts(head, body)),
+            Err(body) => return untouched(channel, unready, Request::from_parts(head, body)),
         };
         let options = settings.options(method, &head);
         let retrier = method.retrier.clone();
         let repeats = method.layer.layer(Attempts {
             channel,
+            unready: tower::Unready::of(unready),
             messages,
             retrier,
         });
@@ -131,7 +150,7 @@ pin_project_lite::pin_project! {
     {
         Repeated { #[pin] future: tower::RetryFuture<Attempts<S>, NoBody, D, ByStatus> },
         // Untouched, until the channel is ready.
-        Waits { channel: S, request: Option<Request<Body>> },
+        Waits { channel: S, unready: Option<S::Error>, request: Option<Request<Body>> },
         Called { #[pin] future: S::Future },
     }
 }
@@ -155,7 +174,14 @@ where
                 StageProjection::Called { future } => {
                     return future.poll(context).map_err(of_channel);
                 }
-                StageProjection::Waits { channel, request } => {
+                StageProjection::Waits {
+                    channel,
+                    unready,
+                    request,
+                } => {
+                    if let Some(error) = unready.take() {
+                        return Poll::Ready(Err(of_channel(error)));
+                    }
                     ready!(channel.poll_ready(context)).map_err(of_channel)?;
                     let Some(request) = request.take() else {
                         return Poll::Pending; // polled again after a panic

@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use becalm::classify::{Cause, Classifier, Effect, Failure, FailureKind, grpc};
+use becalm::support::is_gone;
 use becalm::{Attempt, classify::connect};
 use becalm_tower::client::Transport;
 use h2::Reason;
@@ -25,8 +26,14 @@ use super::answer::cause;
 pub struct ByStatus;
 
 impl<E: Error + 'static> Classifier<E> for ByStatus {
+    fn as_error<'e>(&self, error: &'e E) -> Option<&'e (dyn Error + 'static)> {
+        Some(error)
+    }
+
     fn classify(&self, attempt: Attempt, error: &E) -> Failure {
-        let known = if let Some(ConnectError(below)) = find(error) {
+        let known = if chain(error).any(is_gone) {
+            Failure::permanent()
+        } else if let Some(ConnectError(below)) = find(error) {
             let unsent = Failure::transient().unsent();
             let unsent = unsent.because(Cause::Kind(FailureKind::Connect));
             find(&**below).map_or(unsent, connect::classify)
@@ -72,6 +79,9 @@ fn of_reset(reason: Option<Reason>) -> Code {
 
 /// The first error of this type in the chain.
 fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
-    let mut chain = std::iter::successors(Some(error), |&error| error.source());
-    chain.find_map(|error| error.downcast_ref())
+    chain(error).find_map(|error| error.downcast_ref())
+}
+
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
 }

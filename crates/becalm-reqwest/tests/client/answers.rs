@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use becalm::classify::Verdict;
+use becalm::http::Answer;
 use becalm::run::{Last, Stopped};
-use becalm::{Effect, Jitter, Policy, StopReason};
+use becalm::{Attempt, Effect, Failure, Jitter, Policy, StopReason};
 use becalm_http_faults::{Does, Server, Version, bytes, quick, retrier, within};
 
 use reqwest::Method;
@@ -29,12 +31,23 @@ async fn the_last_answer_comes_back_as_it_came_with_a_record_of_the_call() {
 }
 
 #[tokio::test]
-async fn a_success_has_no_record() {
-    let server = Server::start(Version::Http1, [Does::Answer(503)]).await;
-    let sent = client(Version::Http1, 0).get(server.url()).send();
-    let answer = within(sent).await.expect("an answer");
-    assert!(answer.extensions().get::<Stopped>().is_none());
-    assert_eq!((answer.status().as_u16(), server.count()), (200, 2));
+async fn a_success_has_no_record_but_the_number_of_its_attempt() {
+    for failures in [0, 1, 3] {
+        let server = Server::start(Version::Http1, vec![Does::Answer(503); failures]).await;
+        for is_whole in [false, true] {
+            let mut request = client(Version::Http1, 0).get(server.url());
+            if is_whole {
+                request = request.whole();
+            }
+            let failures = if is_whole { 0 } else { failures };
+            let answer = within(request.send()).await.expect("an answer");
+            assert!(answer.extensions().get::<Stopped>().is_none());
+            let attempt = answer.extensions().get::<Attempt>();
+            let made = attempt.map_or(1, |attempt| attempt.number() as usize);
+            assert_eq!((made, answer.status().as_u16()), (failures + 1, 200));
+        }
+        assert_eq!(server.count(), failures + 2);
+    }
 }
 
 #[tokio::test]
@@ -209,4 +222,50 @@ async fn an_answer_before_a_time_out_leaves_its_status() {
     assert!(matches!(gave_up.last(), Last::AttemptTimeout));
     let status = gave_up.error().and_then(reqwest::Error::status);
     assert_eq!(status, Some(reqwest::StatusCode::SERVICE_UNAVAILABLE));
+}
+
+#[tokio::test]
+async fn a_judge_of_answers_is_heard_before_http() {
+    let does = || {
+        let stale = Does::AnswerWith(200, "x-stale", "1".to_owned());
+        [stale, Does::Answer(404), Does::Answer(409)]
+    };
+    for is_whole in [false, true] {
+        let server = Server::start(Version::Http1, does()).await;
+        let judged = client_builder(&quick()).judge(move |answer| {
+            let is_read = answer.status == 200 && is_whole;
+            assert_eq!(answer.body.is_some(), is_read);
+            match answer.status.as_u16() {
+                404 => Some(Failure::transient().into()),
+                409 => Some(Verdict::Success),
+                _ => answer
+                    .headers
+                    .get("x-stale")
+                    .map(|_| Failure::transient().into()),
+            }
+        });
+        let mut request = judged.build().expect("a client").get(server.url());
+        if is_whole {
+            request = request.whole();
+        }
+        let answer = within(request.send()).await.expect("an answer");
+        assert_eq!((answer.status().as_u16(), server.count()), (409, 3));
+    }
+}
+
+#[tokio::test]
+async fn the_last_answer_that_a_judge_refuses_by_its_body_comes_back_as_it_came() {
+    let server = Server::start(Version::Http1, []).await;
+    let refuses = |answer: &Answer<'_>| {
+        Some(Failure::throttled().into()).filter(|_| answer.body == Some(&bytes(2)))
+    };
+    let judged = client_builder(&quick())
+        .judge(refuses)
+        .build()
+        .expect("a client");
+    let sent = judged.get(server.url()).whole().send();
+    let answer = within(sent).await.expect("an answer");
+    let stopped = answer.extensions().get::<Stopped>().expect("a record");
+    assert_eq!((stopped.attempts(), server.count()), (4, 4));
+    assert_eq!(answer.bytes().await.expect("a body"), bytes(2));
 }

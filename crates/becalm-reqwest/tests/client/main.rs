@@ -13,3 +13,4 @@ mod refused;
 mod sent_once;
 #[cfg(feature = "tracing")]
 mod spans;
+mod words;

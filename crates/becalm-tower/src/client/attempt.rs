@@ -128,7 +128,7 @@ where
     reason = "the error is the answer, and no larger than the success"
 )]
 fn judge<D, E, C>(
-    response: Response<D>,
+    mut response: Response<D>,
     attempt: Attempt,
     operation: Operation,
     retrier: &Retrier<C>,
@@ -136,8 +136,13 @@ fn judge<D, E, C>(
     let exchange = Exchange::new(operation, attempt.number());
     let (status, headers) = (response.status(), response.headers());
     let by_head = || semantics::verdict(status, headers, exchange, || retrier.sleeper().wall());
-    match response.extensions().get().copied().unwrap_or_else(by_head) {
-        Verdict::Failure(failure) => Err((failure, Failed::Answer(response.map(Some)))),
-        _ => Ok(response),
+    let verdict = response.extensions().get().copied();
+    if let Verdict::Failure(failure) = verdict.unwrap_or_else(by_head) {
+        return Err((failure, Failed::Answer(response.map(Some))));
     }
+    // A request that succeeds at once pays nothing for it.
+    if attempt.number() > 1 {
+        response.extensions_mut().insert(attempt);
+    }
+    Ok(response)
 }

@@ -4,9 +4,12 @@
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use becalm::classify::Verdict;
+use becalm::http::{Answer, Judge};
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, Request, Response};
 use http_body::{Body, Frame, SizeHint};
@@ -37,9 +40,10 @@ use super::boxed::Boxed;
 /// # let _ = stack;
 /// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct CollectLayer {
     limit: u64,
+    judge: Option<Judge>,
 }
 
 impl CollectLayer {
@@ -47,7 +51,29 @@ impl CollectLayer {
     pub fn new(limit: usize) -> Self {
         Self {
             limit: limit as u64,
+            judge: None,
         }
+    }
+
+    /// Judges answers: `Some` is what an answer means, whatever HTTP says of it, and `None` leaves it to
+    /// [`becalm::http::verdict`]. The body is there of a success that was collected to its end.
+    ///
+    /// ```
+    /// use becalm::Failure;
+    /// use becalm_tower::client::CollectLayer;
+    /// let layer = CollectLayer::new(1 << 20).judge(|answer| {
+    ///     let is_busy = answer.body?.starts_with(b"{\"error\":\"busy\"");
+    ///     is_busy.then(|| Failure::throttled().into())
+    /// });
+    /// # let _ = layer;
+    /// ```
+    #[must_use]
+    pub fn judge(
+        mut self,
+        judge: impl Fn(&Answer<'_>) -> Option<Verdict> + Send + Sync + 'static,
+    ) -> Self {
+        self.judge = Some(Judge::new(judge));
+        self
     }
 }
 
@@ -58,6 +84,7 @@ impl<S> Layer<S> for CollectLayer {
         Collect {
             service,
             limit: self.limit,
+            judge: self.judge.clone(),
         }
     }
 }
@@ -67,6 +94,7 @@ impl<S> Layer<S> for CollectLayer {
 pub struct Collect<S> {
     service: S,
     limit: u64,
+    judge: Option<Judge>,
 }
 
 impl<S, B, D> Service<Request<B>> for Collect<S>
@@ -90,6 +118,7 @@ where
             future: self.service.call(request),
             answer: None,
             limit: self.limit,
+            judge: self.judge.clone(),
         }
     }
 }
@@ -103,6 +132,7 @@ pin_project_lite::pin_project! {
         // From its head on.
         answer: Option<Response<CollectedBody<D>>>,
         limit: u64,
+        judge: Option<Judge>,
     }
 }
 
@@ -127,9 +157,27 @@ where
             collected.map_err(|error| Boxed::new(BrokenOff(error.into()).into()))?;
         }
         match this.answer.take() {
-            Some(answer) => Poll::Ready(Ok(answer)),
+            Some(mut answer) => {
+                if let Some(judge) = this.judge {
+                    judged(judge, &mut answer);
+                }
+                Poll::Ready(Ok(answer))
+            }
             None => Poll::Pending, // polled again after its end
         }
+    }
+}
+
+/// Puts what the judge says into the extensions, for [`RetryLayer`](super::RetryLayer).
+fn judged<D>(judge: &Judge, answer: &mut Response<CollectedBody<D>>) {
+    let is_read = answer.status().is_success();
+    let body = answer.body_mut().whole().filter(|_| is_read);
+    let mut known = Answer::new(answer.status(), answer.headers());
+    if let Some(body) = &body {
+        known = known.body(body);
+    }
+    if let Some(verdict) = judge.judge(&known) {
+        answer.extensions_mut().insert(verdict);
     }
 }
 
@@ -142,6 +190,22 @@ pub struct CollectedBody<D> {
     trailers: Option<HeaderMap>,
     /// What is still to come.
     rest: Option<D>,
+}
+
+impl<D> CollectedBody<D> {
+    /// All of it in one piece, if it was read to its end.
+    fn whole(&mut self) -> Option<Bytes> {
+        if self.rest.is_some() {
+            return None;
+        }
+        let whole = match &*Vec::from(mem::take(&mut self.pieces)) {
+            [] => return Some(Bytes::new()),
+            [piece] => piece.clone(),
+            pieces => pieces.concat().into(),
+        };
+        self.pieces.push_back(whole.clone());
+        Some(whole)
+    }
 }
 
 impl<D: Body + Unpin> CollectedBody<D> {
@@ -227,7 +291,7 @@ pub struct BrokenOff(pub(super) Box<dyn Error + Send + Sync>);
 
 impl fmt::Display for BrokenOff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the answer broke off: {}", self.0)
+        f.write_str("the answer broke off")
     }
 }
 

@@ -19,14 +19,20 @@ const REPLAY_LIMIT: usize = 64 * 1024;
 ///   "do not retry" in any form: [`becalm::http::hint`]), a gRPC status without a body, or an error of the
 ///   service below ([`Transport`]) says may pass.
 ///   A service below that knows better puts a [`Verdict`](becalm::classify::Verdict) into the extensions of its
-///   answer, which then counts.
+///   answer, which then counts: [`CollectLayer::judge`](super::CollectLayer::judge) does, by a function of yours that sees status,
+///   headers and body.
 /// - **What is not**: a request that may have been done and is neither idempotent by its method nor
 ///   keyed (RFC 9110 section 9.2.2); see [`RetryOptions`](super::RetryOptions), which goes into a request's extensions.
 /// - **The body** is kept while it streams, up to [`replay_limit`](Self::replay_limit). It is `Unpin`, as
 ///   hyper-util wants it, too; `Box::pin` makes any body that.
 /// - **At the end** the caller has the last answer as it came, be it a 503, with the
 ///   [`Stopped`](becalm::run::Stopped) of the call in its extensions; and an error ([`NoAnswer`](super::NoAnswer))
-///   only where the last attempt brought no answer.
+///   only where the last attempt brought no answer. A success that a later attempt brought has that
+///   [`Attempt`](becalm::Attempt) in its extensions; without one it was the first.
+/// - **Readiness** is that of the service below: a `load_shed` above sheds while a `concurrency_limit` below has no place. The
+///   first attempt takes the place that the caller has waited for, every later one waits for its own.
+/// - **Boxed errors**, as tower's time-outs, buffers and `load_shed` have them, become errors by `.map_err(Boxed::new)` right below
+///   this layer ([`Boxed`](super::Boxed)).
 /// - **Every attempt** carries its [`Attempt`](becalm::Attempt) in the extensions of its request: its number, and by
 ///   [`timeout`](becalm::Attempt::timeout) how long it may take. `SpanLayer` makes a span of it.
 /// - **Time limits** hold up to the head of the answer; its body is the caller's, or with

@@ -24,6 +24,7 @@ mod source;
 #[cfg(feature = "tracing")]
 mod span;
 mod transport;
+mod unready;
 mod waiting;
 
 pub use body::ReplayBody;
@@ -38,3 +39,5 @@ pub use scope::{ScopeFuture, ScopeLayer, WithScope};
 #[cfg(feature = "tracing")]
 pub use span::{SpanFuture, SpanLayer, WithSpan};
 pub use transport::Transport;
+#[doc(hidden)]
+pub use unready::Unready;

@@ -4,7 +4,7 @@
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use becalm::call::CallOptions;
 use becalm::classify::{ByTrait, Classifier};
@@ -24,14 +24,20 @@ use super::failed::{Failed, NoAnswer};
 use super::options::RetryOptions;
 use super::source::Source;
 use super::transport::Transport;
+use super::unready::Unready;
 
 /// An HTTP client whose requests are repeated: see
 /// [`RetryLayer`](super::RetryLayer).
+///
+/// If the compiler says that its trait bounds were not satisfied (E0599), then most often the service below has a boxed
+/// error, which is no `Error`: put `.map_err(Boxed::new)` right below `.layer(RetryLayer::new(..))`, above
+/// `.timeout(..)`, `.buffer(..)` or `.load_shed()` ([`Boxed`](super::Boxed)).
 #[derive(Debug, Clone)]
 pub struct Retry<S, C = Transport> {
     service: S,
     retriers: Retriers<C>,
     settings: Settings,
+    unready: Unready,
 }
 
 /// What the layer sets for all requests.
@@ -47,6 +53,7 @@ impl<S, C> Retry<S, C> {
             service,
             retriers,
             settings,
+            unready: Unready::default(),
         }
     }
 }
@@ -57,21 +64,34 @@ where
     B: Body + Unpin,
     D: Body,
     C: Classifier<S::Error> + Clone,
-    S::Error: std::fmt::Display,
+    S::Error: std::fmt::Display + Send + 'static,
 {
     type Response = Response<D>;
     type Error = NoAnswer<S::Error>;
     type Future = RetryFuture<S, B, D, C>;
 
-    /// Always: each attempt waits until the service below is ready, within its own time limit.
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+    /// As soon as the service below is, so that what is above may shed: the first attempt takes that place. If it cannot
+    /// become ready, the first attempt has failed.
+    ///
+    /// A caller need not ask. Each attempt waits until the service below is ready, within its own time limit; what was waited
+    /// here is no part of that.
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        if !self.unready.is_some() {
+            if let Err(error) = ready!(self.service.poll_ready(context)) {
+                self.unready.set(error);
+            }
+        }
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let own = request.extensions().get().copied().unwrap_or_default();
+        let another = self.service.clone();
+        let service = mem::replace(&mut self.service, another);
+        let unready = self.unready.take();
         begin(
-            self.service.clone(),
+            service,
+            unready,
             &self.retriers,
             self.settings,
             request,
@@ -88,12 +108,20 @@ impl<S, C: Clone> Retry<S, C> {
         S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
         B: Body + Unpin,
     {
-        begin(self.service, &self.retriers, self.settings, request, own)
+        begin(
+            self.service,
+            None,
+            &self.retriers,
+            self.settings,
+            request,
+            own,
+        )
     }
 }
 
 fn begin<S, B, D, C: Clone>(
     service: S,
+    unready: Option<S::Error>,
     retriers: &Retriers<C>,
     settings: Settings,
     request: Request<B>,
@@ -112,6 +140,7 @@ where
         last: None,
         engine: None,
         service,
+        unready,
         source: Source::new(body, settings.replay_limit, length),
         options: own.of_call(retrier.as_ref(), &mut head),
         retrier,
@@ -146,6 +175,8 @@ pin_project_lite::pin_project! {
         engine: Option<Engine<Core>>,
         retrier: Retrier<C>,
         service: S,
+        // Of the first attempt.
+        unready: Option<S::Error>,
         source: Option<Arc<Source<B>>>,
         options: CallOptions,
         head: Parts,
@@ -172,6 +203,7 @@ where
         let start = |attempt: Attempt| Try {
             stage: stage(
                 this.service,
+                this.unready,
                 this.head,
                 this.source.as_ref(),
                 attempt,
@@ -191,7 +223,12 @@ where
                     source.release();
                 }
                 let as_it_came = |gave_up| as_it_came(gave_up, *this.answers_are_errors);
-                Poll::Ready(ended.or_else(as_it_came))
+                Poll::Ready(ended.or_else(as_it_came).map_err(|gave_up| {
+                    gave_up.with_causes_of(|failed| match failed {
+                        Failed::Transport(error) => retrier.classifier().as_error(error),
+                        Failed::Answer(_) | Failed::BodyGone => None,
+                    })
+                }))
             }
             Poll::Pending => {
                 if let Some(source) = this.source {
@@ -218,6 +255,7 @@ where
 /// it has reserved for who waits is lost with it, and a clone takes its place.
 fn stage<S, B>(
     service: &mut S,
+    unready: &mut Option<S::Error>,
     head: &Parts,
     source: Option<&Arc<Source<B>>>,
     attempt: Attempt,
@@ -242,7 +280,11 @@ where
     head.extensions.insert(attempt);
     let body = ReplayBody::of(source.cloned(), attempt.number());
     let request = Request::from_parts(head, body);
-    match service.poll_ready(&mut Context::from_waker(waker)) {
+    let ready = match unready.take() {
+        Some(error) => Poll::Ready(Err(error)),
+        None => service.poll_ready(&mut Context::from_waker(waker)),
+    };
+    match ready {
         Poll::Ready(Ok(())) => Stage::Called {
             future: service.call(request),
         },

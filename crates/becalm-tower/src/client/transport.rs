@@ -4,6 +4,7 @@ use std::error::Error;
 
 use becalm::classify::{Cause, Classifier, FailureKind};
 use becalm::http as semantics;
+use becalm::support::is_gone;
 use becalm::{Attempt, Failure};
 
 use super::boxed::Boxed;
@@ -15,6 +16,7 @@ use super::collect::BrokenOff;
 ///   [`connect::classify`](becalm::classify::connect::classify) of the IO error below it.
 /// - A stream of HTTP/2 that the server has reset with `REFUSED_STREAM`, or that comes after the last one that its
 ///   `GOAWAY` names (feature `h2`, of the h2 0.4 that hyper 1 stands on), was not processed (RFC 9113 section 8.7).
+/// - A `Buffer` of tower whose worker is gone fails for ever: permanent.
 /// - An answer that broke off ([`BrokenOff`]) is transient and may have taken effect.
 /// - Otherwise the first `std::io::Error` in the chain says it: a refused connection is unsent.
 /// - Every other error is transient and may have taken effect. hyper's "canceled" is one of them.
@@ -26,9 +28,14 @@ use super::collect::BrokenOff;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Transport;
 
+#[diagnostic::do_not_recommend]
 impl<E: Error + 'static> Classifier<E> for Transport {
     fn classify(&self, _: Attempt, error: &E) -> Failure {
         of_chain(error)
+    }
+
+    fn as_error<'e>(&self, error: &'e E) -> Option<&'e (dyn Error + 'static)> {
+        Some(error)
     }
 }
 
@@ -36,6 +43,10 @@ fn of_chain(error: &(dyn Error + 'static)) -> Failure {
     // The server has answered: whatever lies below proves nothing any more.
     if chain(error).any(<dyn Error>::is::<BrokenOff>) {
         return Failure::transient().because(Cause::Kind(FailureKind::Reset));
+    }
+    // Its source may say what was the end of it, long ago.
+    if chain(error).any(is_gone) {
+        return Failure::permanent();
     }
     #[cfg(feature = "hyper-util")]
     if let Some(failure) = while_connecting(error) {

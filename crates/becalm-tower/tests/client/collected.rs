@@ -112,3 +112,25 @@ async fn of_an_answer_that_is_no_success_nothing_is_collected() {
     let breaks = Pieces::new(64, 10).breaking_at(30);
     assert_eq!(answered(404, breaks).await, (None, 1));
 }
+
+#[tokio::test]
+async fn a_judge_sees_the_body_that_was_collected() {
+    for (limit, sent) in [(64, 4), (1, 1)] {
+        let server = Server::start(Version::Http1, []).await;
+        let collects = CollectLayer::new(limit)
+            .judge(|answer| {
+                answer.body.map(|body| {
+                    assert_eq!(body, bytes(2));
+                    becalm::Failure::transient().into()
+                })
+            })
+            .layer(hyper(Version::Http1, 0));
+        let mut client = RetryLayer::new(&retrier()).layer(collects);
+        let request = Request::get(server.url()).body(Empty::<Bytes>::new());
+        let answer = within(client.call(request.expect("valid"))).await;
+        let answer = answer.expect("an answer");
+        assert_eq!((answer.status().as_u16(), server.count()), (200, sent));
+        let body = answer.into_body().collect().await.expect("a body");
+        assert_eq!(body.to_bytes(), bytes(2));
+    }
+}

@@ -17,3 +17,4 @@ mod scope;
 mod sent_once;
 #[cfg(feature = "tracing")]
 mod spans;
+mod words;

@@ -9,13 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use becalm::StopReason;
 use becalm_http_faults::quick;
-use becalm_tower::client::{ReplayBody, RetryLayer};
+use becalm_tower::client::{Boxed, ReplayBody, RetryLayer};
 use http::{Request, Response};
 use http_body_util::Empty;
 use hyper::body::Bytes;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tower::buffer::Buffer;
 use tower::util::BoxCloneService;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 
@@ -113,6 +115,85 @@ async fn a_place_in_front_of_what_cannot_be_made_ready_is_not_held_while_its_cal
     waiting.abort();
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_is_above_sheds_while_the_service_below_has_no_place() {
+    let slow = |_| async {
+        sleep(Duration::from_secs(1)).await;
+        Ok::<_, io::Error>(Response::new(Body::new()))
+    };
+    let mut client = ServiceBuilder::new()
+        .load_shed()
+        .layer(RetryLayer::new(&quick().retrier().expect("a valid policy")))
+        .concurrency_limit(1)
+        .service_fn(slow);
+    let request = || Request::new(Body::new());
+    let mut other = client.clone();
+    let first = client.ready().await.expect("ready").call(request());
+    let first = tokio::spawn(first);
+    let shed = other.ready().await.expect("ready").call(request()).await;
+    let shed = shed.expect_err("there is one place");
+    assert!(shed.is::<tower::load_shed::error::Overloaded>(), "{shed}");
+    let answer = first.await.expect("no panic").expect("an answer");
+    assert_eq!(answer.status(), 200);
+    let answer = other.ready().await.expect("ready").call(request()).await;
+    assert_eq!(answer.expect("the place is free").status(), 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_made_ready_has_failed_an_attempt_and_is_asked_no_more_often() {
+    for (attempts, asked) in [(1, 1), (4, 2)] {
+        let service = Unready(Arc::default());
+        let count = Arc::clone(&service.0);
+        let retrier = quick()
+            .attempts(attempts)
+            .retrier()
+            .expect("a valid policy");
+        let mut client = RetryLayer::new(&retrier).layer(service);
+        let ready = ServiceExt::<Request<Body>>::ready(&mut client).await;
+        let ended = ready.expect("ready").call(Request::new(Body::new())).await;
+        assert_eq!(ended.is_ok(), attempts > 1);
+        if let Err(gave_up) = ended {
+            assert!(gave_up.error().is_some(), "{gave_up}");
+        }
+        assert_eq!(count.load(Ordering::SeqCst), asked);
+    }
+}
+
+/// Never ready.
+#[derive(Clone)]
+struct Refusing;
+
+impl<B> Service<Request<B>> for Refusing {
+    type Response = Response<Body>;
+    type Error = io::Error;
+    type Future = Ready<io::Result<Response<Body>>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::ErrorKind::ConnectionRefused.into()))
+    }
+
+    fn call(&mut self, _: Request<B>) -> Self::Future {
+        ready(Ok(Response::new(Body::new())))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_buffer_whose_worker_is_gone_is_not_asked_again() {
+    let (without_worker, worker) = Buffer::pair(Refusing, 1);
+    drop(worker);
+    for buffer in [without_worker, Buffer::new(Refusing, 1)] {
+        let retrier = quick().retrier().expect("a valid policy");
+        let mut client = ServiceBuilder::new()
+            .layer(RetryLayer::new(&retrier))
+            .map_err(Boxed::new)
+            .service(buffer);
+        let gave_up = client.call(Request::new(Body::new())).await;
+        let gave_up = gave_up.expect_err("no worker, no answer");
+        let seen = (gave_up.reason(), gave_up.attempts());
+        assert_eq!(seen, (StopReason::Permanent, 1), "{gave_up}");
+    }
+}
+
 /// Answers at once, 503 so often, and counts its clones.
 #[derive(Debug, Default)]
 struct Counted {
@@ -160,7 +241,11 @@ async fn a_service_that_is_ready_is_cloned_once_for_a_call_however_often_it_is_r
         fails.store(failures, Ordering::SeqCst);
         clones.store(0, Ordering::SeqCst);
         let answer = client.call(Request::new(Body::new())).await;
-        assert_eq!(answer.expect("an answer").status(), 200);
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status(), 200);
+        let attempt = answer.extensions().get::<becalm::Attempt>();
+        let made = attempt.map_or(1, |attempt| attempt.number() as usize);
+        assert_eq!((made, attempt.is_some()), (failures + 1, failures > 0));
         assert_eq!(clones.load(Ordering::SeqCst), 1);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use becalm::support::unsaid;
+
 use super::slot::Fenced;
 use super::{Cold, ProtocolError};
 use crate::Refused;
@@ -46,9 +48,7 @@ impl<E: fmt::Display> fmt::Display for Lost<E> {
 impl<E: std::error::Error + 'static> std::error::Error for Lost<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Wire(error) => Some(error),
-            Self::Protocol(error) => Some(error),
-            Self::Refused(refused) => Some(refused),
+            Self::Wire(error) => unsaid(self, error),
             _ => None,
         }
     }
