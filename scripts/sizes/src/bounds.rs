@@ -4,12 +4,12 @@
 
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
-    ("becalm", 20_700),
+    ("becalm", 20_900),
     ("becalm-cli", 10_500),
     ("becalm-ws", 7_000),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 102_930;
+pub const LINES_OF_ALL: usize = 103_500;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 5;
@@ -19,9 +19,9 @@ pub const CIRCLES: usize = 4;
 /// The crate whose public items are bounded.
 pub const CORE: &str = "becalm";
 /// Its public items that the documentation shows.
-pub const REACHABLE: usize = 196;
+pub const REACHABLE: usize = 199;
 /// Its public items that it does not show.
-pub const HIDDEN: usize = 15;
+pub const HIDDEN: usize = 19;
 /// The names at its root.
 pub const ROOT: usize = 26;
 
