@@ -34,6 +34,8 @@ pub enum Version {
 pub enum Does {
     /// Reads it all, answers this status.
     Answer(u16),
+    /// Reads it all, answers this status after so long.
+    AnswerAfter(u16, Duration),
     /// Reads it all, answers this status with this header.
     AnswerWith(u16, &'static str, String),
     /// Answers this status before it reads the body.
@@ -268,6 +270,10 @@ async fn answer(
             with_status(200, Pieces::new(0, 1))
         }
         Does::Answer(status) => with_status(status, Pieces::new(2, 2)),
+        Does::AnswerAfter(status, wait) => {
+            tokio::time::sleep(wait).await;
+            with_status(status, Pieces::new(2, 2))
+        }
         Does::AnswerWith(status, name, value) => {
             let mut answer = with_status(status, Pieces::new(0, 1));
             let value = value.parse().expect("a header");

@@ -43,8 +43,11 @@ pub(super) async fn send(
         let copies = copies.as_mut();
         let polled = copies.poll_call(&mut engine, &ByTrait, &mut last, context, start);
         if polled.is_pending() {
-            // Another attempt follows, or runs: of this answer nothing is held but its status.
-            if let Some(answer) = last.as_mut().and_then(|(_, failed)| Failed::let_go(failed)) {
+            // Another attempt follows, or runs: of this answer nothing is held but its status. One that is the
+            // last, unless a hedge succeeds, stays.
+            let stays = engine.has_failed_for_good();
+            let last = last.as_mut().filter(|_| !stays);
+            if let Some(answer) = last.and_then(|(_, failed)| Failed::let_go(failed)) {
                 drain = Some(Box::pin(drained(answer, retrier.sleeper())));
             }
             drain.take_if(|drain| drain.as_mut().poll(context).is_ready());

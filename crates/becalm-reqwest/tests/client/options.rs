@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::{Breaker, Budget, Hedge, Keyed, Operation, Policy, StopReason};
-use becalm_http_faults::{Does, Server, Version, quick, retrier, within};
+use becalm_http_faults::{Does, Server, Version, bytes, quick, retrier, within};
 use becalm_reqwest::{BuildError, Client, ClientBuilder, RequestBuilder};
 use reqwest::Method;
 
@@ -122,6 +122,39 @@ async fn only_what_may_be_repeated_is_hedged() {
             .deadline(Duration::from_secs(2));
         let ended = within(request.send()).await;
         assert_eq!((ended.is_ok(), server.count()), (expected == 2, expected));
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_one_copy_fails_no_request_that_the_other_makes_succeed() {
+    let after = |status, millis| Does::AnswerAfter(status, Duration::from_millis(millis));
+    let forbids = || Does::AnswerWith(503, "x-should-retry", "false".into());
+    for (first, copy, expected) in [
+        (after(200, 600), Does::Answer(404), 200),
+        (after(200, 600), forbids(), 200),
+        (after(404, 300), after(200, 600), 200),
+        (after(200, 600), Does::CloseAfterRequest, 200),
+        // What is said against a retry is the answer, with its body, though it was not the last.
+        (after(404, 300), after(503, 600), 404),
+        (after(503, 600), Does::Answer(404), 404),
+        (Does::Stall, Does::Answer(404), 404),
+        (after(404, 300), Does::CloseAfterRequest, 404),
+    ] {
+        let case = format!("{first:?}, {copy:?}");
+        let server = Server::start(Version::Http1, [first, copy]).await;
+        let policy = quick()
+            .attempts(2)
+            .hedge(Hedge::after(Duration::from_millis(50)));
+        let policy = policy.attempt_timeout(Duration::from_secs(3));
+        let client = client_builder(&policy).build().expect("a client");
+        let answer = within(client.get(server.url()).send()).await;
+        let answer = answer.unwrap_or_else(|gave_up| panic!("{case}: {gave_up}"));
+        assert_eq!(
+            (answer.status().as_u16(), server.count()),
+            (expected, 2),
+            "{case}"
+        );
+        assert_eq!(answer.bytes().await.expect("a body"), bytes(2), "{case}");
     }
 }
 

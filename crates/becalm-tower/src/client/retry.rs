@@ -234,8 +234,10 @@ where
                 if let Some(source) = this.source {
                     source.give_up_held(engine.attempts());
                 }
-                // Another attempt follows, or runs: of this answer nothing is held but its head.
-                if let Some((_, Failed::Answer(answer))) = this.last {
+                // Another attempt follows, or runs: of this answer nothing is held but its head. One that is the last,
+                // unless a hedge succeeds, stays.
+                let stays = engine.has_failed_for_good();
+                if let Some((_, Failed::Answer(answer))) = this.last.as_mut().filter(|_| !stays) {
                     if let Some(body) = mem::take(answer.body_mut()) {
                         this.drain.set(Drain::new(body, retrier.sleeper()));
                     }

@@ -20,6 +20,8 @@ use tower::Service;
 pub enum Does {
     /// Answers at once, having read the body.
     Answers(Response<Pieces>),
+    /// Answers this status after so long, having read the body.
+    AnswersAfter(u16, Duration),
     /// Fails, having read the body.
     Fails(io::ErrorKind),
     /// Reads the body, and never answers.
@@ -114,6 +116,11 @@ where
                 .push(Seen { at, head, body });
             match does.unwrap_or(answers(200)) {
                 Does::Answers(answer) => Ok(answer),
+                Does::AnswersAfter(status, wait) => {
+                    tokio::time::sleep(wait).await;
+                    let answer = Response::builder().status(status);
+                    Ok(answer.body(Pieces::new(5, 5)).expect("valid"))
+                }
                 Does::Fails(kind) => Err(kind.into()),
                 Does::Stalls => std::future::pending().await,
             }

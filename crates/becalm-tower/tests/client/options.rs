@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use becalm::run::Last;
 use becalm::{Attempt, Breaker, Hedge, Keyed, Operation, Policy, StopReason};
-use becalm_http_faults::{Pieces, within};
+use becalm_http_faults::{Pieces, bytes, within};
 use becalm_tower::client::{Boxed, RetryLayer, RetryOptions, Transport};
 use http::Request;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use tokio::time::Instant;
 use tower::{Layer, Service, ServiceBuilder};
 
 use crate::hyper::retrier;
-use crate::made_up::{Does, MadeUp, answers, request};
+use crate::made_up::{Does, MadeUp, answers, request, with};
 
 fn stalls_then_fails() -> MadeUp {
     MadeUp::new([answers(503), Does::Fails(ErrorKind::ConnectionReset)])
@@ -97,6 +97,36 @@ async fn only_what_may_be_repeated_is_hedged_and_both_copies_have_the_whole_body
             service.each(|seen| seen.body.clone()),
             vec!["a lamp"; expected]
         );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_one_copy_fails_no_request_that_the_other_makes_succeed() {
+    let after = |status, millis| Does::AnswersAfter(status, Duration::from_millis(millis));
+    let forbids = || with(503, &[("x-should-retry", "false")]);
+    for (first, copy, expected) in [
+        (after(200, 600), answers(404), 200),
+        (after(200, 600), forbids(), 200),
+        (after(404, 300), after(200, 600), 200),
+        // What is said against a retry is the answer, with its body, though it was not the last.
+        (after(404, 300), after(503, 600), 404),
+        (after(503, 600), answers(404), 404),
+        (Does::Stalls, answers(404), 404),
+        (
+            after(404, 300),
+            Does::Fails(ErrorKind::ConnectionReset),
+            404,
+        ),
+    ] {
+        let service = MadeUp::new([first, copy]);
+        let policy = Policy::default().hedge(Hedge::after(Duration::from_millis(50)));
+        let policy = policy.attempts(2).attempt_timeout(Duration::from_secs(1));
+        let mut client = RetryLayer::new(&policy.retrier().expect("valid")).layer(service.clone());
+        let answer = client.call(request("PUT", "a lamp")).await;
+        let answer = answer.expect("an answer");
+        assert_eq!((answer.status().as_u16(), service.count()), (expected, 2));
+        let body = answer.into_body().collect().await.expect("a body");
+        assert_eq!(body.to_bytes(), bytes(5));
     }
 }
 

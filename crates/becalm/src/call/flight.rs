@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use core::slice;
 
 use crate::budget::Withdrawal;
-use crate::classify::{Failure, Loss};
+use crate::classify::{Class, Failure, Loss};
 use crate::guard::Pass;
-use crate::hedge::joined;
+use crate::hedge::{Against, joined};
 use crate::shared::Shared;
 use crate::time::Instant;
 
@@ -38,6 +38,8 @@ struct Hedges {
     about: Option<Paid>,
     /// What the copies that failed have said, and when the last of them did.
     failed: Option<(Failure, Instant)>,
+    /// How much of that speaks against a retry.
+    against: Against,
 }
 
 /// A hedge, and what was paid for it.
@@ -58,6 +60,7 @@ impl Flights {
             hedges.flights.clear();
             hedges.started = 0;
             hedges.failed = None;
+            hedges.against = Against::Nothing;
         }
     }
 
@@ -136,18 +139,31 @@ impl Flights {
     /// A copy has failed: what all that did have said together. Where no hedge was started there is
     /// no other.
     #[inline]
-    pub fn join(&mut self, failure: &Failure, now: Instant) -> Failure {
+    pub fn join(
+        &mut self,
+        failure: &Failure,
+        now: Instant,
+        class_of: impl Fn(&Failure) -> Class,
+    ) -> Failure {
         match &mut self.hedges {
             None => *failure,
             Some(hedges) => {
                 let of_all = match hedges.failed {
                     None => *failure,
-                    Some((earlier, at)) => joined(earlier, now.since(at), *failure),
+                    Some((earlier, at)) => joined(earlier, now.since(at), *failure, &class_of),
                 };
                 hedges.failed = Some((of_all, now));
+                hedges.against = Against::of(class_of(&of_all), &of_all);
                 of_all
             }
         }
+    }
+
+    /// What the copies that failed have said against a retry.
+    #[cfg(feature = "std")]
+    pub fn against(&self) -> Against {
+        let hedges = self.hedges.as_ref();
+        hedges.map_or(Against::Nothing, |hedges| hedges.against)
     }
 
     /// What the copies that failed have said together; `None` where there was one copy.

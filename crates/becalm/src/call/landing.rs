@@ -10,9 +10,11 @@ use super::patience::{Patience, may_wait};
 use super::{Call, attempts_allowed, payer};
 #[cfg(feature = "std")]
 use crate::attempt::{Attempt, remaining};
-use crate::classify::{Cause, Class, Failure, FailureKind, Verdict};
+use crate::classify::{Cause, Failure, FailureKind, Verdict};
 use crate::decide::{Decision, Standing, decide};
 use crate::guard::Ended;
+#[cfg(feature = "std")]
+use crate::hedge::Against;
 use crate::hint::Hint;
 use crate::rng::Random;
 use crate::shared::Shared;
@@ -42,9 +44,9 @@ impl<H: AsRef<Shared>> Call<H> {
     /// Decides what follows the attempt of this number, which just ended, where hedges run
     /// beside it.
     ///
-    /// The first success ends the call, and a failure that must not be repeated does. Any other
-    /// failure waits for the copies that are still running
-    /// ([`Decision::AwaitOthers`]).
+    /// The first success ends the call. A failure waits for the copies that are still running
+    /// ([`Decision::AwaitOthers`]), be it one that must not be repeated: another copy may still succeed. Once all
+    /// have failed, what any of them said against a retry holds.
     pub fn on_outcome_of<R: Random + ?Sized>(
         &mut self,
         number: u32,
@@ -76,13 +78,15 @@ impl<H: AsRef<Shared>> Call<H> {
             return Err(self.fail_observed(number, now, failure, random));
         }
         self.land_failed(number, now, failure, random);
+        let shared = self.handle.as_ref();
+        let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
+        let rules = shared.rules_of(rules);
         // What one copy was told holds for all: a hint of the first is not lost with the last.
-        let failure = &self.flights.join(failure, now);
+        let failure = &self.flights.join(failure, now, |one| rules.class_of(one));
         self.flights.no_more = true;
-        if self.flights.are_under_way() && !self.is_final(failure) {
+        if self.flights.are_under_way() {
             return Ok(None);
         }
-        self.land_all(Ended::Cancelled, now, random);
         self.decide(now, failure, random)
             .map(Some)
             .inspect_err(|reason| {
@@ -170,20 +174,17 @@ impl<H: AsRef<Shared>> Call<H> {
         self.flights.joined()
     }
 
-    /// Whether this failure of the attempt of this number is followed by a decision, and not by the
-    /// wait for another copy.
+    /// Whether a copy has failed with what ends the call, unless one that runs succeeds.
     #[cfg(feature = "std")]
-    pub(crate) fn is_decided_by(&self, number: u32, failure: &Failure) -> bool {
-        let is_alone = self.flights.iter().all(|flight| flight.number == number);
-        is_alone || self.is_final(failure)
+    pub(crate) fn has_failed_for_good(&self) -> bool {
+        self.flights.are_under_way() && self.flights.against() != Against::Nothing
     }
 
-    /// A failure that ends the call although another copy is running: what cannot succeed will
-    /// not, and what harms is not waited for.
-    fn is_final(&self, failure: &Failure) -> bool {
-        self.handle.as_ref().class_of(failure) == Class::Permanent
-            || failure.hint == Some(Hint::Stop)
-            || self.is_forbidden_below()
+    /// Whether a copy that failed before has said more against a retry than this failure does.
+    #[cfg(feature = "std")]
+    pub(crate) fn outranks(&self, failure: &Failure) -> bool {
+        let class = self.handle.as_ref().class_of(failure);
+        self.flights.against() > Against::of(class, failure)
     }
 
     /// The attempt of this number has brought the success: the others are not wanted any more.

@@ -9,12 +9,25 @@ use crate::hint::Hint;
 ///
 /// What either says against a retry holds: permanent before throttled before transient, of unknown
 /// effect if either is, and never earlier than either server allowed. A delay that was named `ago`
-/// has run since.
-pub(crate) fn joined(earlier: Failure, ago: Duration, last: Failure) -> Failure {
-    let class = match (earlier.class, last.class) {
-        (Class::Permanent, _) | (_, Class::Permanent) => Class::Permanent,
-        (Class::Throttled, _) | (_, Class::Throttled) => Class::Throttled,
-        (Class::Transient, Class::Transient) => Class::Transient,
+/// has run since. `class_of` knows the lists of the policy.
+pub(crate) fn joined(
+    earlier: Failure,
+    ago: Duration,
+    last: Failure,
+    class_of: impl Fn(&Failure) -> Class,
+) -> Failure {
+    let cause = last.cause.or(earlier.cause);
+    // What is permanent is so by its cause, too.
+    let (one, other) = (class_of(&earlier), class_of(&last));
+    let decides = if Against::of(one, &earlier) > Against::of(other, &last) {
+        earlier
+    } else {
+        last
+    };
+    let (class, cause) = match (one, other) {
+        (Class::Permanent, _) | (_, Class::Permanent) => (decides.class, decides.cause),
+        (Class::Throttled, _) | (_, Class::Throttled) => (Class::Throttled, cause),
+        (Class::Transient, Class::Transient) => (Class::Transient, cause),
     };
     let is_unsent = earlier.effect == Effect::Unsent && last.effect == Effect::Unsent;
     let hint = match (earlier.hint.map(|hint| later(hint, ago)), last.hint) {
@@ -29,10 +42,35 @@ pub(crate) fn joined(earlier: Failure, ago: Duration, last: Failure) -> Failure 
             Effect::Unknown
         },
         hint,
-        // What ends the call by itself has ended it before another copy could fail.
-        cause: last.cause.or(earlier.cause),
+        cause,
         // One copy that was lost alone pays for the retry.
         loss: last.loss.filter(|_| earlier.loss == last.loss),
+    }
+}
+
+/// What a failure says against a retry: what is said later outdoes what comes before it in this list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum Against {
+    /// Nothing that would end the call by itself.
+    #[default]
+    Nothing,
+    /// The server forbids it.
+    Forbidden,
+    /// The policy does not list it.
+    NotListed,
+    /// It would fail again.
+    Permanent,
+}
+
+impl Against {
+    /// What this failure says, which the lists of the policy have in this class.
+    pub fn of(listed: Class, failure: &Failure) -> Self {
+        match (listed, failure.class, failure.hint) {
+            (Class::Permanent, Class::Permanent, _) => Self::Permanent,
+            (Class::Permanent, ..) => Self::NotListed,
+            (.., Some(Hint::Stop)) => Self::Forbidden,
+            _ => Self::Nothing,
+        }
     }
 }
 
@@ -68,8 +106,13 @@ fn rank(hint: Hint) -> (bool, bool, Duration, u8, Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classify::Cause;
 
     const AGO: Duration = Duration::from_secs(1);
+
+    fn by_itself(failure: &Failure) -> Class {
+        failure.class
+    }
 
     fn s(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
@@ -88,9 +131,24 @@ mod tests {
             (busy.unsent(), refused, busy.unsent()),
             (gone, busy, gone),
         ] {
-            assert_eq!(joined(one, AGO, other), both);
-            assert_eq!(joined(other, AGO, one), both);
+            assert_eq!(joined(one, AGO, other, by_itself), both);
+            assert_eq!(joined(other, AGO, one, by_itself), both);
         }
+    }
+
+    /// A list that names 404 and not 503.
+    #[test]
+    fn what_is_not_listed_stays_so_beside_what_is() {
+        let of = |status| Failure::transient().because(Cause::Status(status));
+        let listed = |failure: &Failure| match failure.cause {
+            Some(Cause::Status(503)) => Class::Permanent,
+            _ => Class::Transient,
+        };
+        for (one, other) in [(of(503), of(404)), (of(404), of(503)), (of(503), of(503))] {
+            assert_eq!(joined(one, AGO, other, listed).cause, of(503).cause);
+        }
+        let gone = Failure::permanent().because(Cause::Status(404));
+        assert_eq!(joined(gone, AGO, of(404), listed).class, Class::Transient);
     }
 
     #[test]
@@ -128,7 +186,7 @@ mod tests {
                 hint,
                 ..Failure::transient()
             };
-            assert_eq!(joined(of(earlier), AGO, of(last)).hint, hint);
+            assert_eq!(joined(of(earlier), AGO, of(last), by_itself).hint, hint);
         }
     }
 }

@@ -23,19 +23,16 @@
 //! - **The first good answer wins.** The others are cancelled, by dropping them, and observed:
 //!   that they lost, and how long they had run. They are neither failures to the breaker nor
 //!   samples of a latency.
-//! - **A failing copy waits for the others.** While another copy is running, a transient or
-//!   throttled failure is kept and the others go on; no further copy starts, for what has failed
-//!   is a retry's matter, with its backoff. When the last has failed, the attempt has failed, with
-//!   what all of them say about a retry: whatever speaks against it holds.
-//! - **A permanent failure ends it**, and so does the server's word not to retry: all copies are
-//!   cancelled and the failure is the attempt's (gRFC A6, *Summary of Retry and Hedging Logic*,
-//!   "fatal status code").
+//! - **A failing copy waits for the others.** While another copy is running, a failure is kept and the others
+//!   go on, be it permanent or the server's word not to retry: one of them may succeed. No further copy starts,
+//!   for what has failed is a retry's matter, with its backoff. When the last has failed, the attempt has
+//!   failed, with what all of them say about a retry: whatever speaks against it holds.
 //! - **One latency for each attempt**, that of its first copy.
 //!
 //! gRFC A6 differs in two points. There a non-fatal failure starts the next copy at once; here the
 //! wait of a failed attempt belongs to the retry, or a service that fails fast would get all its
-//! copies in one burst. There the server's word not to retry stops only copies that are yet to
-//! start; here it stops running copies, too, for they load the server that asked for less.
+//! copies in one burst. There a fatal status cancels the copies that run; here it waits for them, so that a
+//! hedge never fails a call that would have succeeded without one.
 
 mod buckets;
 mod config;
@@ -46,7 +43,7 @@ mod survival;
 
 pub use config::{Hedge, HedgeDelay, InvalidHedge, QuantileDelay};
 pub(crate) use hedging::Hedging;
-pub(crate) use joined::joined;
+pub(crate) use joined::{Against, joined};
 #[cfg(becalm_loom)]
 #[doc(hidden)]
 pub use latency::Latencies;

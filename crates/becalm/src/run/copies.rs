@@ -141,7 +141,9 @@ where
                     polled = 0;
                     let cut = &mut |number| self.as_mut().cut(number);
                     engine.failed_with(attempt, classifier, &error, cut);
-                    *last = Some(error);
+                    if !engine.keeps_earlier_error() {
+                        *last = Some(error);
+                    }
                     continue;
                 }
                 None => (),

@@ -239,37 +239,63 @@ fn records_and_attempts_count_every_copy() {
 }
 
 #[test]
-fn a_failure_that_nothing_can_mend_ends_it_and_cancels_the_others() {
+fn a_failure_that_nothing_can_mend_waits_for_the_others_and_starts_no_more() {
     let stop = Fault(Fault::BUSY.0.hint(Hint::Stop));
     for (fault, reason) in [
         (Fault::GONE, StopReason::Permanent),
         (stop, StopReason::DoNotRetry),
     ] {
-        for (fates, fails, dropped) in [
-            ([Fails(60, fault), Never, Never], 1, [2, 3]),
-            ([Never, Fails(35, fault), Never], 2, [1, 3]),
-            ([Never, Never, Fails(10, fault)], 3, [1, 2]),
+        // All end at 60 at the earliest; those that fail for good, first.
+        for (fates, ends) in [
+            (
+                [
+                    Fails(60, fault),
+                    Fails(50, Fault::DOWN),
+                    Fails(50, Fault::DOWN),
+                ],
+                100,
+            ),
+            (
+                [
+                    Fails(80, Fault::DOWN),
+                    Fails(35, fault),
+                    Fails(50, Fault::DOWN),
+                ],
+                100,
+            ),
+            (
+                [
+                    Fails(80, Fault::DOWN),
+                    Fails(65, Fault::DOWN),
+                    Fails(10, fault),
+                ],
+                90,
+            ),
         ] {
             let play = play(after_50_ms().hedge(Hedge::after(25 * MS).copies(2)));
             let gave_up = play.call(&fates).unwrap_err();
             assert_eq!((gave_up.reason(), gave_up.attempts()), (reason, 3));
-            let told = [
-                format!("60 {fails} fails"),
-                format!("60 {} is dropped", dropped[0]),
-                format!("60 {} is dropped", dropped[1]),
-                format!("60 stopped {} by 3", reason.as_str()),
-            ];
-            assert!(
-                play.book.lines().ends_with(&told),
-                "{:?}",
-                play.book.lines()
-            );
-            assert_eq!(play.book.of(&["beaten", "recovered"]), [""; 0]);
+            assert_eq!(gave_up.error(), Some(&fault), "the one that decides");
+            let told = format!("{ends} stopped {} by 3", reason.as_str());
+            let lines = play.book.lines();
+            assert_eq!(lines.last(), Some(&told), "{lines:?}");
+            assert_eq!(play.book.of(&["dropped", "beaten", "recovered"]), [""; 0]);
         }
+        for fates in [
+            [Good(100), Fails(35, fault), Fails(10, fault)],
+            [Fails(60, fault), Good(100), Fails(10, fault)],
+            [Fails(60, fault), Fails(35, fault), Good(100)],
+        ] {
+            let play = play(after_50_ms().hedge(Hedge::after(25 * MS).copies(2)));
+            assert!(play.call(&fates).is_ok(), "{:?}", play.book.lines());
+        }
+        let play = play(after_50_ms().hedge(Hedge::after(25 * MS).copies(2)));
+        assert_eq!(play.call(&[Fails(30, fault), Good(100)]).ok(), Some(2));
+        assert_eq!(play.book.of(&["begins"]).len(), 2);
     }
 }
 
-/// A copy that waits for another is not asked again, and a stop does not wait for it.
+/// A copy that waits for another is not asked again.
 #[test]
 fn a_permanent_failure_after_a_transient_one_is_permanent() {
     let play = play(after_50_ms());

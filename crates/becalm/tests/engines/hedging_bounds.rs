@@ -116,7 +116,7 @@ fn the_breaker_counts_copies_that_failed_and_losers_that_were_slow() {
         ),
         (
             base().breaker(slow(1000)),
-            [Fails(60, Fault::GONE), Never],
+            [Fails(60, Fault::GONE), Fails(20, Fault::GONE)],
             State::Closed,
         ),
         // Cancelled at 70 ms: both copies at a time, one of them slow.

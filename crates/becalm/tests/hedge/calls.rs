@@ -302,10 +302,8 @@ impl<'r> World<'r> {
             End::Fails(failure) => {
                 self.tokens.failures += 1;
                 call.said.push((failure, self.now));
-                let is_final = failure.class == Class::Permanent
-                    || failure.hint == Some(Hint::Stop)
-                    || call.is_forbidden;
-                if !call.under_way.is_empty() && !is_final {
+                // Whatever one copy has failed with, another may succeed.
+                if !call.under_way.is_empty() {
                     assert_eq!(decision, Decision::AwaitOthers);
                     return;
                 }

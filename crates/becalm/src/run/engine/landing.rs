@@ -17,27 +17,25 @@ impl<H: AsRef<Core>> Engine<H> {
     /// Tells that the attempt of this number has failed, and decides what follows, which the next
     /// [`poll_attempt`](Self::poll_attempt) tells. Drop the attempt first.
     ///
-    /// Observers see `error`; without one, a time-out has cut the attempt. `cut` drops the attempts beside
-    /// it, where this failure decides the call.
+    /// Observers see `error`; without one, a time-out has cut the attempt. The attempts beside it go on, whatever it
+    /// was: one of them may succeed. So `cut`, which drops them, is not called at present.
     #[cold]
     pub fn failed(
         &mut self,
         number: u32,
         failure: Failure,
         error: Option<&dyn Display>,
-        cut: &mut dyn FnMut(u32),
+        _cut: &mut dyn FnMut(u32),
     ) {
-        if self.call.is_decided_by(number, &failure) {
-            for flight in self.call.flights() {
-                if flight.number != number {
-                    cut(flight.number);
-                }
-            }
-        }
+        self.is_outranked = self.call.outranks(&failure);
         let now = self.now();
         // It measured the attempt that is over, and must not measure the wait.
         (self.timer, self.hedge_due) = (None, None);
-        self.note(number, failure, Last::of(error), now);
+        let last = match &self.story {
+            Some(story) if self.is_outranked => story.last(),
+            _ => Last::of(error),
+        };
+        self.note(number, failure, last, now);
         let decided =
             self.on_call(|call, _, random| call.on_failure_of(number, now, &failure, random));
         let joined = self.call.joined_failure();

@@ -77,6 +77,8 @@ pub struct Engine<H: AsRef<Core>> {
     hedge_due: Option<Instant>,
     /// Up to this number, the attempts were polled in this turn before there was an engine.
     pub(super) polled: u32,
+    /// An error that was told before the last one says more against a retry.
+    is_outranked: bool,
     /// The attempt that is being executed: if that unwinds, it has panicked.
     executing: Option<u32>,
     /// Never locked: it makes an engine `Sync`, which a timer is not.
@@ -326,6 +328,17 @@ impl<H: AsRef<Core>> Engine<H> {
     /// Whether the next attempt waits for a token of the budget, and not for its delay alone.
     pub fn waits_for_token(&self) -> bool {
         self.call.waits_for_token()
+    }
+
+    /// Whether a copy has failed for good (permanently, or the server forbids a retry) while another runs: unless that
+    /// one succeeds, the error of the first is the call's. A driver that lets go of what a failed attempt has brought keeps this.
+    pub fn has_failed_for_good(&self) -> bool {
+        self.call.has_failed_for_good()
+    }
+
+    /// Whether the error of another copy, told before the last one, is the call's: it says more against a retry.
+    pub fn keeps_earlier_error(&self) -> bool {
+        self.is_outranked
     }
 
     /// How many attempts have begun.

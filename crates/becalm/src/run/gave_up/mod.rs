@@ -142,6 +142,12 @@ impl Story {
     pub fn join(&mut self, failure: Failure) {
         self.failure.class = failure.class;
         self.failure.hint = failure.hint;
+        self.failure.cause = failure.cause;
+    }
+
+    /// How the attempt noted last ended.
+    pub fn last(&self) -> Last<()> {
+        self.last
     }
 
     /// Since the start where the clock was read there, otherwise since the first failure.
