@@ -75,6 +75,20 @@ fn a_full_budget_is_never_overfilled_by_two_deposits_at_once() {
 }
 
 #[test]
+fn two_that_fail_first_at_the_same_time_do_not_cut_what_was_earned() {
+    loom::model(|| {
+        // Two tokens at least, and five of the five that were earned in five seconds.
+        let text = "ratio:1,burst:5s,min:1,floor:0";
+        let budget = Arc::new(RatioBudget::new(text.parse().unwrap()));
+        (0..5).for_each(|_| budget.deposit());
+        let other = Arc::clone(&budget);
+        let there = thread::spawn(move || other.withdraw(at(5)).is_some());
+        assert!(budget.withdraw(at(5)).is_some() && there.join().unwrap());
+        assert_eq!(micros(&budget, at(5)), 3_000_000);
+    });
+}
+
+#[test]
 fn a_refund_is_neither_lost_nor_doubled() {
     loom::model(|| {
         let budget = budget(0.1, 1.0);

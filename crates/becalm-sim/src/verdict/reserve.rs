@@ -1,5 +1,6 @@
 //! Do many small clients hold more retries than the service can spare?
 
+use becalm::budget::Ratio;
 use becalm::{Budget, Policy};
 
 use super::examined::Examined;

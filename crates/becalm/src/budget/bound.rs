@@ -13,8 +13,6 @@ pub(super) struct Bound {
     least: AtomicU64,
     /// Nanoseconds; 0 where the bound is the least one, whatever the traffic.
     span: AtomicU64,
-    /// As it was last computed.
-    latest: AtomicU64,
     looks: Guarded<Looks, 4>,
 }
 
@@ -36,7 +34,6 @@ impl Default for Bound {
         Self {
             least: AtomicU64::new(0),
             span: AtomicU64::new(0),
-            latest: AtomicU64::new(0),
             looks: Guarded::new(&Looks::default()),
         }
     }
@@ -52,7 +49,6 @@ impl Bound {
 
     /// Takes over another least bound and another span, and keeps what was seen.
     pub fn set(&self, least: u64, span: u64) {
-        self.latest.store(least, Ordering::Relaxed);
         self.span.store(span, Ordering::Relaxed);
         self.least.store(least, Ordering::Release);
     }
@@ -73,7 +69,7 @@ impl Bound {
 
     /// What a full budget holds now, after this number of deposits of `ratio` millionths each.
     ///
-    /// Where another thread computes it at this moment, the bound is the one that was computed last.
+    /// Threads that fail at the same time come one after another: a bound that was too low for one of them would cut what all have.
     pub fn at(&self, now: Instant, deposits: u64, ratio: u64) -> u64 {
         let span = self.span.load(Ordering::Relaxed);
         let least = self.least.load(Ordering::Relaxed);
@@ -84,17 +80,10 @@ impl Bound {
             nanos: now.as_nanos(),
             deposits,
         };
-        let found = self.looks.try_change(|looks| {
+        self.looks.change(|looks| {
             looks.see(now, span);
             least.max(looks.older.earned_in(span, now, ratio))
-        });
-        match found {
-            Some(bound) => {
-                self.latest.store(bound, Ordering::Relaxed);
-                bound
-            }
-            None => self.latest.load(Ordering::Relaxed).max(least),
-        }
+        })
     }
 }
 
