@@ -56,7 +56,5 @@ fn least(policy: &Policy, rate: f64) -> f64 {
         _ => None,
     });
     let held = ratios.filter(|it| policy.attempts > 1 && it.held_at(rate) <= it.held());
-    held.map(|it| it.held())
-        .reduce(f64::min)
-        .unwrap_or_default()
+    held.map(Ratio::held).reduce(f64::min).unwrap_or_default()
 }

@@ -115,7 +115,7 @@ fn away_for(time: Duration, budget: Budget) -> Vec<(u32, bool)> {
         .collect();
     let mut ended = Vec::new();
     while let Some(((now, made), call)) = due.pop_first() {
-        let (began, mut call) = call.unwrap_or_else(|| begin(now));
+        let (since, mut call) = call.unwrap_or_else(|| begin(now));
         call.start(now, &mut random).expect("no deadline");
         let attempts = call.attempt_number();
         let fails = (gone..back).contains(&now);
@@ -126,13 +126,13 @@ fn away_for(time: Duration, budget: Budget) -> Vec<(u32, bool)> {
         };
         match call.on_outcome(now, outcome, &mut random) {
             Decision::RetryIn(delay) => {
-                due.insert((now.after(delay), made), Some((began, call)));
+                due.insert((now.after(delay), made), Some((since, call)));
             }
-            _ if (gone..back).contains(&began) => ended.push((began, attempts, !fails)),
+            _ if (gone..back).contains(&since) => ended.push((since, attempts, !fails)),
             _ => {}
         }
     }
-    ended.sort_by_key(|(began, ..)| *began);
+    ended.sort_by_key(|(since, ..)| *since);
     ended
         .into_iter()
         .map(|(_, attempts, succeeded)| (attempts, succeeded))
