@@ -18,6 +18,14 @@ fn at(seconds: u64) -> Instant {
     Instant::from_nanos(seconds * 1_000_000_000)
 }
 
+/// Models whose threads add and sum up at once, with at most three preemptions: the count is of several words, and all
+/// interleavings of them take hours.
+fn few_preemptions(model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(model);
+}
+
 /// The tokens that are left, to a millionth.
 fn micros(budget: &RatioBudget, now: Instant) -> i64 {
     (budget.tokens(now) * 1e6).round() as i64
@@ -36,7 +44,7 @@ fn two_that_want_the_last_token_never_both_get_it() {
 
 #[test]
 fn deposits_and_withdrawals_add_up_to_the_millionth() {
-    loom::model(|| {
+    few_preemptions(|| {
         let budget = budget(0.5, 1.0);
         assert!(budget.withdraw(Instant::ZERO).is_some());
         let other = Arc::clone(&budget);
@@ -180,7 +188,7 @@ fn c22_a_reload_beside_a_withdrawal_leaves_no_budget_that_takes_itself_for_full(
 /// Two threads that succeed at once, each on a cell of its own, beside a withdrawal.
 #[test]
 fn deposits_of_two_threads_are_counted_once_each() {
-    loom::model(|| {
+    few_preemptions(|| {
         let budget = budget(0.5, 1.0);
         assert!(budget.withdraw(Instant::ZERO).is_some()); // half a token is left
         let others = [0, 1].map(|_| {
@@ -193,5 +201,25 @@ fn deposits_of_two_threads_are_counted_once_each() {
         }
         let left = micros(&budget, Instant::ZERO);
         assert_eq!(i64::from(granted) * 1_000_000 + left, 1_500_000);
+    });
+}
+
+/// Three threads on cells for two: two of them find one cell, of which one becomes the owner.
+#[test]
+fn a_cell_that_two_threads_find_at_once_loses_no_deposit() {
+    few_preemptions(|| {
+        let budget = budget(0.5, 3.0);
+        for _ in 0..3 {
+            assert!(budget.withdraw(Instant::ZERO).is_some());
+        }
+        let others = [0, 1].map(|_| {
+            let other = Arc::clone(&budget);
+            thread::spawn(move || other.deposit())
+        });
+        budget.deposit();
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(micros(&budget, Instant::ZERO), 1_500_000);
     });
 }

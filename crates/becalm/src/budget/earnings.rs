@@ -1,21 +1,24 @@
 //! How often was a retry earned? Each success adds to this count, and a failure reads it.
 //!
-//! As long as one thread alone adds, it has a cell that no other writes, and needs no exchange. As soon as a second comes, all
-//! share another cell, until two of them meet there; from then on each has a cell of its own. So a success writes no cache line
-//! to which another thread adds. A count on which no two met takes five words.
+//! As long as one thread alone adds, it owns a cell that no other writes, and needs no exchange. As soon as a second comes, all
+//! share a word of that cell, until two of them meet there; from then on each has a cell of its own, and again needs no
+//! exchange. So a success writes no cache line to which another thread adds. A count on which no two met takes five words.
 
+#[cfg(not(any(feature = "std", becalm_loom)))]
 use crate::sync::{AtomicU64, Ordering};
 
 /// A number that only grows.
 #[derive(Debug, Default)]
 pub(super) struct Earnings {
     #[cfg(any(feature = "std", becalm_loom))]
-    alone: alone::Alone,
-    shared: AtomicU64,
+    first: cell::Cell,
     #[cfg(any(feature = "std", becalm_loom))]
     stripes: striped::Stripes,
+    #[cfg(not(any(feature = "std", becalm_loom)))]
+    count: AtomicU64,
 }
 
+#[cfg(any(feature = "std", becalm_loom))]
 impl Earnings {
     /// Adds one.
     ///
@@ -23,97 +26,120 @@ impl Earnings {
     /// see it.
     #[inline]
     pub fn add(&self) {
-        #[cfg(any(feature = "std", becalm_loom))]
-        if !self.alone.add() {
-            self.add_beside();
+        let thread = threads::number();
+        if !self.first.add_own(thread) {
+            self.add_beside(thread);
         }
-        #[cfg(not(any(feature = "std", becalm_loom)))]
-        self.shared.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Adds one where several threads add, or for the first time.
-    #[cfg(any(feature = "std", becalm_loom))]
     #[inline(never)]
-    fn add_beside(&self) {
-        if let Some(own) = self.stripes.own() {
-            own.fetch_add(1, Ordering::Relaxed);
+    fn add_beside(&self, thread: u64) {
+        match self.stripes.of(thread) {
+            Some(own) if own.add_own(thread) => (),
+            Some(own) => own.add(thread),
+            None => self.add_shared(thread),
+        }
+    }
+
+    #[cold]
+    fn add_shared(&self, thread: u64) {
+        if self.first.begin(thread) {
             return;
         }
-        if self.alone.begin() {
-            return;
-        }
-        let seen = self.shared.load(Ordering::Relaxed);
-        let relaxed = Ordering::Relaxed;
-        let added = self
-            .shared
-            .compare_exchange(seen, seen + 1, relaxed, relaxed);
-        if added.is_err() {
-            self.stripes.make().fetch_add(1, Ordering::Relaxed);
+        self.first.disown();
+        if !self.first.try_add_beside() {
+            self.stripes.make(thread).add(thread);
         }
     }
 
     /// All that was added before this began, and perhaps some of what is added beside it.
     pub fn sum(&self) -> u64 {
-        let shared = self.shared.load(Ordering::Relaxed);
-        #[cfg(any(feature = "std", becalm_loom))]
-        return shared + self.alone.count() + self.stripes.sum();
-        #[cfg(not(any(feature = "std", becalm_loom)))]
-        shared
+        self.first.sum() + self.stripes.sum()
+    }
+}
+
+/// Without a standard library no thread has a number.
+#[cfg(not(any(feature = "std", becalm_loom)))]
+impl Earnings {
+    pub fn add(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn sum(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
     }
 }
 
 #[cfg(any(feature = "std", becalm_loom))]
-mod alone {
+mod cell {
     use super::threads;
-    use crate::sync::{AtomicU64, Ordering};
+    use crate::sync::{AtomicU64, Ordering, Word};
 
-    /// The cell of the only thread that adds.
+    /// A count to which its owner adds by plain stores, and others by exchanges.
     #[derive(Debug, Default)]
-    pub struct Alone {
-        /// The number of the thread, none yet, or [`SEVERAL`].
+    pub struct Cell {
+        /// The number of a thread, none yet, or [`SEVERAL`].
         owner: AtomicU64,
-        count: AtomicU64,
+        /// What the owner added, who alone writes it.
+        own: AtomicU64,
+        /// What others added.
+        others: AtomicU64,
     }
 
-    /// A second thread has come.
+    /// The number of no thread: there is no owner any more.
     const SEVERAL: u64 = u64::MAX - 1;
 
-    impl Alone {
-        /// Adds one, if this thread is known to be the only one.
+    impl Cell {
+        /// Adds one, if this thread is the owner.
         #[inline]
-        pub fn add(&self) -> bool {
-            let is_alone = self.owner.load(Ordering::Relaxed) == threads::number();
-            if is_alone {
-                self.add_own();
+        pub fn add_own(&self, thread: u64) -> bool {
+            let is_owner = self.owner.load(Ordering::Relaxed) == thread;
+            if is_owner {
+                // One that was the owner may do so once more beside others: it is still the only one that writes here.
+                let own = self.own.load(Ordering::Relaxed);
+                self.own.store(own + 1, Ordering::Relaxed);
             }
-            is_alone
+            is_owner
         }
 
-        /// Adds one, if this thread is the first; if it is not, no thread is alone any more.
-        pub fn begin(&self) -> bool {
-            let (thread, relaxed) = (threads::number(), Ordering::Relaxed);
-            let is_first = thread != threads::UNKNOWN
+        /// Adds one, if this thread is the first, and so the owner.
+        pub fn begin(&self, thread: u64) -> bool {
+            let relaxed = Ordering::Relaxed;
+            let is_free = thread != threads::UNKNOWN && self.owner.look() == threads::NONE;
+            let is_first = is_free
                 && self
                     .owner
                     .compare_exchange(threads::NONE, thread, relaxed, relaxed)
                     .is_ok();
-            if is_first {
-                self.add_own();
-            } else if self.owner.load(relaxed) != SEVERAL {
-                self.owner.store(SEVERAL, relaxed);
+            is_first && self.add_own(thread)
+        }
+
+        /// No thread is the owner any more.
+        pub fn disown(&self) {
+            if self.owner.load(Ordering::Relaxed) != SEVERAL {
+                self.owner.store(SEVERAL, Ordering::Relaxed);
             }
-            is_first
         }
 
-        /// The thread that was alone may do so once more beside others: it is still the only one that writes here.
-        #[inline]
-        fn add_own(&self) {
-            let count = self.count.load(Ordering::Relaxed);
-            self.count.store(count + 1, Ordering::Relaxed);
+        /// Adds one, whoever the owner is.
+        #[cold]
+        pub fn add(&self, thread: u64) {
+            if !self.begin(thread) {
+                self.others.fetch_add(1, Ordering::Relaxed);
+            }
         }
 
-        pub fn count(&self) -> u64 {
-            self.count.load(Ordering::Relaxed)
+        /// Adds one beside the owner, unless another thread does so at this moment.
+        pub fn try_add_beside(&self) -> bool {
+            let (seen, relaxed) = (self.others.look(), Ordering::Relaxed);
+            self.others
+                .compare_exchange(seen, seen + 1, relaxed, relaxed)
+                .is_ok()
+        }
+
+        pub fn sum(&self) -> u64 {
+            self.own.load(Ordering::Relaxed) + self.others.load(Ordering::Relaxed)
         }
     }
 }
@@ -122,8 +148,8 @@ mod alone {
 mod striped {
     use alloc::boxed::Box;
 
-    use super::threads;
-    use crate::sync::{AtomicU64, Once, Ordering};
+    use super::cell::Cell;
+    use crate::sync::Once;
 
     /// As many as threads add at once on most machines; two threads that share a cell count all the same.
     const CELLS: usize = if cfg!(becalm_loom) { 2 } else { 16 };
@@ -131,7 +157,7 @@ mod striped {
     /// Two cache lines: neighbours must not share one.
     #[derive(Debug, Default)]
     #[repr(align(128))]
-    struct Apart(AtomicU64);
+    struct Apart(Cell);
 
     type Cells = [Apart; CELLS];
 
@@ -148,29 +174,27 @@ mod striped {
     impl Stripes {
         /// This thread's cell, if they are made.
         #[inline]
-        pub fn own(&self) -> Option<&AtomicU64> {
-            self.0.get().map(|cells| cell(cells))
+        pub fn of(&self, thread: u64) -> Option<&Cell> {
+            self.0.get().map(|cells| cell(cells, thread))
         }
 
-        #[cold]
-        #[inline(never)]
-        pub fn make(&self) -> &AtomicU64 {
-            cell(self.0.get_or_make(Box::default))
+        pub fn make(&self, thread: u64) -> &Cell {
+            cell(self.0.get_or_make(Box::default), thread)
         }
 
         pub fn sum(&self) -> u64 {
             let Some(cells) = self.0.get() else { return 0 };
-            cells.iter().map(|it| it.0.load(Ordering::Relaxed)).sum()
+            cells.iter().map(|it| it.0.sum()).sum()
         }
     }
 
     #[inline]
-    fn cell(cells: &Cells) -> &AtomicU64 {
+    fn cell(cells: &Cells, thread: u64) -> &Cell {
         #[expect(
             clippy::cast_possible_truncation,
             reason = "it is taken modulo the cells"
         )]
-        let place = threads::number() as usize % CELLS;
+        let place = thread as usize % CELLS;
         &cells[place].0
     }
 }
