@@ -38,7 +38,7 @@ const REPLAY_LIMIT: usize = 256 * 1024;
 ///   least of the caller's own, what is left of the deadline, and the attempt time-out. gRPC means the whole answer by
 ///   it, a stream included: a method whose stream lasts needs a policy whose limits are as long.
 /// - **At the end** the caller has the last answer as it came; or, where there was none, a status whose source is the
-///   give-up ([`NoAnswer`](tower::NoAnswer)) with the record of the attempts. `DEADLINE_EXCEEDED` is a time limit's,
+///   give-up ([`Record`](super::Record)) with the record of the attempts. `DEADLINE_EXCEEDED` is a time limit's,
 ///   `RESOURCE_EXHAUSTED` a guard's that had no room, `UNAVAILABLE` an open breaker's.
 /// - **A call counts as succeeded** for budgets and breakers once its answer has begun, whatever its stream ends with.
 ///

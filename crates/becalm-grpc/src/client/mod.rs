@@ -8,6 +8,7 @@ mod attempt;
 mod headers;
 mod layer;
 mod methods;
+mod record;
 mod retry;
 mod status;
 mod transport;
@@ -15,5 +16,6 @@ mod whole;
 
 pub use becalm_tower::client::RetryOptions;
 pub use layer::RetryLayer;
+pub use record::Record;
 pub use retry::{Retry, RetryFuture};
 pub use transport::ByStatus;

@@ -8,9 +8,10 @@ use becalm::run::Last;
 use becalm_tower::client::{Failed, NoAnswer};
 use tonic::{Code, Status};
 
+use super::record::Record;
 use super::{answer, transport};
 
-/// The status of this give-up, whose source it is.
+/// The status of this give-up: its sentence is the message, and its record the source.
 pub(super) fn of<E: Error + Send + Sync + 'static>(gave_up: NoAnswer<E>) -> Status {
     let code = match (gave_up.last(), gave_up.reason()) {
         (Last::Error(Failed::Answer(head)), _) => answer::code(head.status(), head.headers()),
@@ -23,6 +24,6 @@ pub(super) fn of<E: Error + Send + Sync + 'static>(gave_up: NoAnswer<E>) -> Stat
         _ => Code::Unavailable,
     };
     let mut status = Status::new(code, gave_up.to_string());
-    status.set_source(Arc::new(gave_up));
+    status.set_source(Arc::new(Record(gave_up)));
     status
 }

@@ -8,6 +8,7 @@ mod faults;
 mod grpcio;
 mod orders;
 mod raw;
+mod readiness;
 mod server;
 mod statuses;
 mod streams;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use becalm::retry_on::{Codes, Methods, RetryOn};
 use becalm::{Operation, StopReason};
-use becalm_grpc::client::{RetryLayer, RetryOptions};
-use becalm_tower::client::{NoAnswer, ScopeLayer};
+use becalm_grpc::client::{Record, RetryLayer, RetryOptions};
+use becalm_tower::client::ScopeLayer;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Error as TransportError;
 use tonic::{Code, Request, Status};
@@ -291,11 +291,17 @@ async fn a_call_without_an_answer_has_a_status_with_the_record_of_its_attempts()
     let status = ended.expect_err("nobody listens");
     assert_eq!(status.code(), Code::Unavailable);
     let source = std::error::Error::source(&status).expect("a source");
-    let gave_up: &NoAnswer<TransportError> = source.downcast_ref().expect("a give-up");
+    let gave_up: &Record<TransportError> = source.downcast_ref().expect("a record");
     assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
     assert_eq!(
         gave_up.records().count(),
         3,
         "what was not sent may be repeated"
     );
+    // A report, such as anyhow's, says the sentence and its root cause once.
+    let shown = format!("{status}: {source}");
+    for once in ["gave up after", "Connection refused"] {
+        assert_eq!(shown.matches(once).count(), 1, "{shown}");
+    }
+    assert!(source.source().is_none());
 }
