@@ -1,11 +1,14 @@
-//! What is one attempt? The request is sent, after a 401 once more with new credentials, and what came
-//! of it is judged.
+//! What is one attempt? The request is sent, and what came of it is judged. A 401 of credentials that may be
+//! renewed is a failure like any other: the next attempt, which the budget pays, has new ones.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use becalm::classify::{Cause, Effect, FailureKind, Verdict};
 use becalm::http::{self as semantics, Answer, Exchange, Judge};
 use becalm::scope::ScopeHeader;
 use becalm::time::Sleeper;
-use becalm::{Attempt, Failure, Operation, Scope};
+use becalm::{Attempt, Failure, Hint, Operation, Scope};
 use reqwest::header::AUTHORIZATION;
 use reqwest::{Request, Response, StatusCode};
 
@@ -29,19 +32,45 @@ pub(super) struct Exchanges<'a> {
     /// How often the request was sent.
     #[cfg(feature = "tracing")]
     pub sent: std::sync::atomic::AtomicU32,
+    pub renewal: Mutex<Renewal>,
+}
+
+/// What a call knows of credentials that were refused.
+#[derive(Debug, Default)]
+pub(super) struct Renewal {
+    /// Of the credentials that the call has renewed, which it does once.
+    round: Option<u64>,
+    /// The answer that has refused them.
+    answer: Option<Response>,
+    /// The next attempt waits for a login.
+    is_awaited: bool,
+    /// Attempts that run.
+    running: usize,
 }
 
 impl Exchanges<'_> {
     pub async fn attempt(&self, attempt: Attempt) -> Result<Response, (Failure, Failed)> {
+        let exchange = Exchange::new(self.operation, attempt.number());
+        let credentials = self.credentials();
+        let _running = credentials.map(|_| Running::begin(&self.renewal));
+        if let Some((credentials, refused)) =
+            credentials.and_then(|it| Some((it, self.take_refused()?)))
+        {
+            if !credentials.has_some() {
+                return self.judge(Ok(refused), exchange); // as it would be again
+            }
+            Box::pin(drained(refused, self.sleeper)).await;
+        }
         let Some(request) = self.outgoing.next() else {
             return Err((Failure::transient().unsent(), Failed::BodyGone));
         };
-        let (result, was_redirected) = match self.credentials() {
+        let (result, was_redirected) = match credentials {
             None => self.send(request).await,
-            // In a box, which no other client pays for: it holds two requests.
-            Some(credentials) => Box::pin(self.send_with(credentials, request)).await,
+            Some(credentials) => match self.send_with(credentials, request).await {
+                Err(refused) => return Err(refused),
+                Ok(sent) => sent,
+            },
         };
-        let exchange = Exchange::new(self.operation, attempt.number());
         let mut judged = self.judge(result, exchange);
         if self.is_whole {
             judged = match judged {
@@ -90,38 +119,62 @@ impl Exchanges<'_> {
         )
     }
 
-    /// Sends it with credentials, and if the server refuses those, once more with new ones.
+    /// Sends it with credentials. An error where the server refuses those and there may be others.
     async fn send_with(
         &self,
         credentials: &Credentials,
         mut request: Request,
-    ) -> (reqwest::Result<Response>, bool) {
-        let known = credentials.get().await;
+    ) -> Result<(reqwest::Result<Response>, bool), (Failure, Failed)> {
+        let known = credentials.latest();
         if let Some(value) = known.value.clone() {
             request.headers_mut().insert(AUTHORIZATION, value);
         }
-        let sent = self.send(request).await;
-        let (Ok(answer), _) = &sent else { return sent };
-        let is_refused =
-            answer.status() == StatusCode::UNAUTHORIZED && is_of(&credentials.origin, answer.url());
-        if !is_refused {
-            return sent;
-        }
-        let Some(mut again) = self.outgoing.next() else {
-            return sent;
+        let (result, was_redirected) = self.send(request).await;
+        let answer = match result {
+            Ok(answer) if known.value.is_some() && is_of(&credentials.origin, answer.url()) => {
+                answer
+            }
+            result => return Ok((result, was_redirected)),
         };
-        let Some(value) = credentials.renew(&known).await.value else {
-            return sent;
-        };
-        if let (Ok(answer), _) = sent {
-            drained(answer, self.sleeper).await;
+        if answer.status() != StatusCode::UNAUTHORIZED {
+            credentials.accept(&known);
+            return Ok((Ok(answer), was_redirected));
         }
-        again.headers_mut().insert(AUTHORIZATION, value);
-        self.send(again).await
+        let may_renew = credentials.refuse(&known);
+        let is_forbidden = semantics::should_retry(answer.headers()) == Some(false);
+        let mut renewal = self.renewal();
+        let is_first = renewal.round.is_none_or(|round| round == known.round());
+        if !may_renew || !is_first || is_forbidden {
+            return Ok((Ok(answer), was_redirected));
+        }
+        renewal.round = Some(known.round());
+        renewal.is_awaited = true;
+        let status = answer.error_for_status_ref().err();
+        renewal.answer = Some(answer);
+        // It was refused, so that it is safe for every method; and the wait is the login's.
+        let failure = Failure::transient()
+            .unsent()
+            .hint(Hint::Exactly(Duration::ZERO));
+        Err((failure, Failed::LetGo(status)))
+    }
+
+    /// The answer that has refused the credentials of the attempt before.
+    pub fn take_refused(&self) -> Option<Response> {
+        self.renewal().answer.take()
+    }
+
+    /// Whether the next attempt waits for a login, and no other attempt runs.
+    pub fn awaits_login(&self) -> bool {
+        let mut renewal = self.renewal();
+        renewal.running == 0 && std::mem::take(&mut renewal.is_awaited)
+    }
+
+    fn renewal(&self) -> MutexGuard<'_, Renewal> {
+        self.renewal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Those for this server, unless the request brings its own.
-    fn credentials(&self) -> Option<&Credentials> {
+    pub fn credentials(&self) -> Option<&Credentials> {
         let request = self.outgoing.request();
         let mut all = self.shared.settings.credentials.iter();
         let known = all.find(|known| is_of(&known.origin, request.url()))?;
@@ -181,6 +234,28 @@ impl Exchanges<'_> {
             request.headers_mut().remove(ScopeHeader::NAME);
             false
         }
+    }
+}
+
+/// An attempt that runs.
+struct Running<'a>(&'a Mutex<Renewal>);
+
+impl<'a> Running<'a> {
+    fn begin(renewal: &'a Mutex<Renewal>) -> Self {
+        renewal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .running += 1;
+        Self(renewal)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .running -= 1;
     }
 }
 

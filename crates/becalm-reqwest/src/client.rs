@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use becalm::classify::Verdict;
 use becalm::http::{Answer, InvalidOrigin, Judge, Origin, Retriers};
@@ -90,6 +91,7 @@ pub struct ClientBuilder {
     retriers: Retriers,
     redirects: Option<Redirects>,
     settings: Settings,
+    login_timeout: Option<Duration>,
     /// The first text that is none.
     invalid_origin: Option<InvalidOrigin>,
 }
@@ -129,6 +131,7 @@ impl ClientBuilder {
             retriers,
             redirects: None,
             settings: Settings::default(),
+            login_timeout: None,
             invalid_origin: None,
         }
     }
@@ -168,10 +171,14 @@ impl ClientBuilder {
     /// Sends credentials to this server, and to no other: what `fetch` brings is the `Authorization` of each request that
     /// has none of its own. `None` means that there are none: the request goes without.
     ///
-    /// A 401 has them fetched anew, once for all requests that wait for them, and the request is sent
-    /// again in the same attempt: it was refused, so this is safe for every method, and no retry. A second 401
-    /// is the answer, and so is a 403. What `fetch` does stands outside of all attempts
-    /// ([`becalm::detached`]), and may be repeated by a retrier of its own.
+    /// A 401 has them fetched anew, and the request is sent again, which is safe for every method, because it was refused. That
+    /// is a retry: it counts as one of the policy's attempts, and the budget pays it. A second 401 is the answer, and so
+    /// is a 403.
+    ///
+    /// `fetch` runs once for all requests that wait for it, as a task of its own: outside of every attempt and of the call that
+    /// asked first, with its own [time limit](Self::login_timeout). Calls wait for it before and between their attempts, up to their
+    /// deadline. If it brings nothing, or what the server refuses, the next ones come at growing distances (up to 30 s, and never
+    /// more than ten in ten seconds); calls in between are sent with what there is.
     ///
     /// ```
     /// # use becalm::Policy;
@@ -200,6 +207,12 @@ impl ClientBuilder {
             let credentials = Credentials::new(origin, fetch);
             self.settings.credentials.push(credentials);
         }
+        self
+    }
+
+    /// Sets how long one login ([`credentials`](Self::credentials)) may take. Default 30 s.
+    pub fn login_timeout(mut self, limit: Duration) -> Self {
+        self.login_timeout = Some(limit);
         self
     }
 
@@ -236,8 +249,7 @@ impl ClientBuilder {
     }
 
     /// Makes a client span of each request that is sent, as OpenTelemetry has it ([`becalm::http::ClientSpan`]), with
-    /// `http.request.resend_count`: one for each attempt, one more where it is sent again with new credentials, and none
-    /// for redirects. It ends with the head of the answer. Default: none.
+    /// `http.request.resend_count`: one for each attempt, and none for redirects. It ends with the head of the answer. Default: none.
     #[cfg(feature = "tracing")]
     pub fn spans(mut self) -> Self {
         self.settings.has_spans = true;
@@ -257,6 +269,10 @@ impl ClientBuilder {
         }
         if let Some(error) = self.invalid_origin {
             return Err(BuildError::InvalidOrigin(error));
+        }
+        if let Some(limit) = self.login_timeout {
+            let all = self.settings.credentials.iter();
+            all.for_each(|credentials| credentials.time_limit(limit));
         }
         let redirects = redirect::guarded(self.redirects.unwrap_or_default());
         let client = self

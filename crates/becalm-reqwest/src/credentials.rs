@@ -1,31 +1,73 @@
-//! How does a client get new credentials? Once for all of its requests that wait for them.
+//! How does a client get credentials? By one login for all of its requests that wait, outside of every attempt.
+//!
+//! A login is a task of its own: it survives the attempt and the call that asked first, has its own time limit, and is
+//! shared by all that wait. Logins that help nobody become rarer.
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use becalm::detached;
 use becalm::http::Origin;
 use http::HeaderValue;
-use tokio::sync::Mutex;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+/// The longest time of a login, where none is set.
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// At most so many logins in any [`PERIOD`].
+const LOGINS: usize = 10;
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// The longest pause between logins that help nobody.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What `Authorization` says to one server, and how it is renewed.
 pub(super) struct Credentials {
     pub origin: Origin,
+    login: Arc<Login>,
+}
+
+struct Login {
     fetch: Box<Fetch>,
-    latest: RwLock<Latest>,
-    /// Held by who fetches.
-    flight: Mutex<()>,
+    state: Mutex<State>,
+    /// Tells those that wait that a login has ended.
+    ended: watch::Sender<()>,
 }
 
 type Fetch = dyn Fn() -> Pin<Box<dyn Future<Output = Option<HeaderValue>> + Send>> + Send + Sync;
 
-/// What the last fetch has brought.
+struct State {
+    time_limit: Duration,
+    latest: Latest,
+    /// The server has refused the latest value.
+    is_refused: bool,
+    is_running: bool,
+    /// When the last logins began.
+    began: VecDeque<Instant>,
+    /// Logins since a value was accepted.
+    in_vain: u32,
+    /// No login begins before.
+    paused_until: Option<Instant>,
+}
+
+/// What the last login has brought.
 #[derive(Clone, Default)]
 pub(super) struct Latest {
-    /// How many fetches there were.
+    /// How many logins have ended.
     round: u64,
     pub value: Option<HeaderValue>,
+    /// The server has accepted it.
+    is_accepted: bool,
+}
+
+impl Latest {
+    pub fn round(&self) -> u64 {
+        self.round
+    }
 }
 
 impl Credentials {
@@ -33,45 +75,163 @@ impl Credentials {
     where
         F: Future<Output = Option<HeaderValue>> + Send + 'static,
     {
+        let state = State {
+            time_limit: TIME_LIMIT,
+            latest: Latest::default(),
+            is_refused: false,
+            is_running: false,
+            began: VecDeque::new(),
+            in_vain: 0,
+            paused_until: None,
+        };
+        let login = Login {
+            fetch: Box::new(move || Box::pin(fetch())),
+            state: Mutex::new(state),
+            ended: watch::Sender::new(()),
+        };
         Self {
             origin,
-            fetch: Box::new(move || Box::pin(fetch())),
-            latest: RwLock::default(),
-            flight: Mutex::new(()),
+            login: Arc::new(login),
         }
     }
 
-    /// For a request that is to be sent: fetched only where there is none.
-    pub async fn get(&self) -> Latest {
-        let latest = self.latest();
-        match latest.value {
-            Some(_) => latest,
-            None => self.renew(&latest).await,
+    pub fn time_limit(&self, limit: Duration) {
+        self.login.state().time_limit = limit;
+    }
+
+    /// What there is for a request that is sent now.
+    pub fn latest(&self) -> Latest {
+        self.login.state().latest.clone()
+    }
+
+    /// Whether there is a value that was not refused.
+    pub fn has_some(&self) -> bool {
+        self.login.state().has_some()
+    }
+
+    /// Comes back once there is a value that was not refused, or no login may begin for now. Dropped, it stops no login.
+    pub async fn ready(&self) {
+        let mut ended = {
+            let mut state = self.login.state();
+            if state.has_some() {
+                return;
+            }
+            if !state.is_running {
+                let now = Instant::now();
+                if !state.may_begin(now) {
+                    return;
+                }
+                state.begin(now);
+                let running = Running {
+                    login: Arc::clone(&self.login),
+                    has_ended: false,
+                };
+                tokio::spawn(running.run(state.time_limit));
+            }
+            self.login.ended.subscribe()
+        };
+        let _ = ended.changed().await;
+    }
+
+    /// The server has accepted these.
+    pub fn accept(&self, these: &Latest) {
+        if these.is_accepted {
+            return;
+        }
+        let mut state = self.login.state();
+        if state.latest.round == these.round {
+            state.latest.is_accepted = true;
+            (state.in_vain, state.paused_until) = (0, None);
         }
     }
 
-    /// In place of these, which the server has refused, or of none. If others have waited for the same,
-    /// they get what the first of them has fetched, even if that is nothing. If that one is cancelled, the
-    /// next fetches.
-    pub async fn renew(&self, refused: &Latest) -> Latest {
-        let _flight = self.flight.lock().await;
-        let latest = self.latest();
-        if latest.round != refused.round {
-            return latest;
+    /// The server has refused these: whether there are others, or a login may bring some.
+    pub fn refuse(&self, these: &Latest) -> bool {
+        let mut state = self.login.state();
+        if state.latest.round == these.round {
+            state.is_refused = true;
         }
-        let mut value = detached((self.fetch)()).await;
-        if let Some(value) = &mut value {
+        state.has_some() || state.is_running || state.may_begin(Instant::now())
+    }
+}
+
+impl Login {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing in between leaves it half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn has_some(&self) -> bool {
+        self.latest.value.is_some() && !self.is_refused
+    }
+
+    fn may_begin(&self, now: Instant) -> bool {
+        let is_paused = self.paused_until.is_some_and(|until| now < until);
+        let first = self.began.front().filter(|_| self.began.len() == LOGINS);
+        !is_paused && first.is_none_or(|first| now >= *first + PERIOD)
+    }
+
+    fn begin(&mut self, now: Instant) {
+        self.is_running = true;
+        if self.began.len() == LOGINS {
+            self.began.pop_front();
+        }
+        self.began.push_back(now);
+    }
+
+    fn end(&mut self, value: Option<HeaderValue>, now: Instant) {
+        self.is_running = false;
+        self.is_refused = false;
+        self.latest = Latest {
+            round: self.latest.round + 1,
+            value,
+            is_accepted: false,
+        };
+        // The second follows at once, for a token that was about to end; then they become rarer.
+        let pause = self.in_vain.checked_sub(1).map(|doublings| {
+            let longest = Duration::from_secs(1 << doublings.min(10)).min(LONGEST_PAUSE);
+            longest.mul_f64(0.5 + 0.5 * unit(self.latest.round))
+        });
+        self.paused_until = pause.map(|pause| now + pause);
+        self.in_vain = self.in_vain.saturating_add(1);
+    }
+}
+
+/// From 0 to 1, by the standard library's entropy: clients whose logins fail together come back apart.
+#[expect(clippy::cast_precision_loss, reason = "53 bits")]
+fn unit(round: u64) -> f64 {
+    (RandomState::new().hash_one(round) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A login that runs. Dropped with its runtime, or unwound, it has brought nothing.
+struct Running {
+    login: Arc<Login>,
+    has_ended: bool,
+}
+
+impl Running {
+    async fn run(mut self, limit: Duration) {
+        // Made in here: what panics in it is the login's.
+        let fetched = async { (self.login.fetch)().await };
+        if let Ok(Some(mut value)) = timeout(limit, fetched).await {
             value.set_sensitive(true);
+            self.end(Some(value));
         }
-        let round = latest.round + 1;
-        let latest = Latest { round, value };
-        *self.latest.write().unwrap_or_else(PoisonError::into_inner) = latest.clone();
-        latest
     }
 
-    fn latest(&self) -> Latest {
-        let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
-        latest.clone()
+    fn end(&mut self, value: Option<HeaderValue>) {
+        if !std::mem::replace(&mut self.has_ended, true) {
+            self.login.state().end(value, Instant::now());
+            self.login.ended.send_replace(());
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end(None);
     }
 }
 

@@ -1,17 +1,22 @@
 //! How is a request repeated? As the engine says: each attempt is made by [`Exchanges`], and of an
 //! answer that is not handed on nothing is held.
 
-use std::future::{poll_fn, ready};
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::Mutex;
+use std::task::{Poll, ready};
 
 use becalm::call::CallOptions;
 use becalm::classify::ByTrait;
+use becalm::policy::Mode;
 use becalm::run::{Copies, Last};
+use becalm::time::{Instant, Sleeper};
 use becalm::{Failure, GaveUp, Retrier};
 use reqwest::Response;
 
 use super::attempt::Exchanges;
 use super::body::Outgoing;
+use super::credentials::Credentials;
 use super::drain::drained;
 use super::failed::{Failed, NoAnswer};
 use super::shared::Shared;
@@ -21,7 +26,7 @@ pub(super) async fn send(
     shared: &Shared,
     retrier: &Retrier,
     outgoing: &Outgoing,
-    options: CallOptions,
+    mut options: CallOptions,
     is_whole: bool,
 ) -> Result<Response, NoAnswer> {
     let exchanges = Exchanges {
@@ -32,13 +37,24 @@ pub(super) async fn send(
         is_whole,
         #[cfg(feature = "tracing")]
         sent: 0.into(),
+        renewal: Mutex::default(),
     };
+    let credentials = exchanges.credentials();
+    if let Some(credentials) = credentials.filter(|credentials| !credentials.has_some()) {
+        // In a box, which no other call pays for.
+        Box::pin(wait_for_login(credentials, retrier, &mut options)).await;
+    }
     let mut engine = retrier.engine().options(options).begin();
     let mut last = None;
     let mut drain: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
+    let mut login: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
     // The last of these: what attempts hold is back before anybody is told of the end.
     let mut copies = pin!(Copies::none());
     let ended = poll_fn(|context| {
+        if let Some(waits) = &mut login {
+            ready!(waits.as_mut().poll(context));
+            login = None;
+        }
         let start = |attempt| exchanges.attempt(attempt);
         let copies = copies.as_mut();
         let polled = copies.poll_call(&mut engine, &ByTrait, &mut last, context, start);
@@ -51,11 +67,59 @@ pub(super) async fn send(
                 drain = Some(Box::pin(drained(answer, retrier.sleeper())));
             }
             drain.take_if(|drain| drain.as_mut().poll(context).is_ready());
+            if let Some(credentials) = credentials.filter(|_| exchanges.awaits_login()) {
+                // Between the attempts, so that no time-out of theirs counts it.
+                let ends = engine.deadline().unwrap_or(Instant::NEVER);
+                login = Some(Box::pin(ready_by(credentials, retrier.sleeper(), ends)));
+                context.waker().wake_by_ref();
+            }
         }
         polled
     });
     let ended = ended.await;
-    ended.or_else(|gave_up| as_it_came(gave_up, shared.settings.answers_are_errors))
+    ended.or_else(|gave_up| {
+        let (stopped, failed) = gave_up.into_parts();
+        // The 401 that was to be followed by new credentials, and was not.
+        let failed = match (failed, exchanges.take_refused()) {
+            (Some(Failed::LetGo(_)), Some(refused)) => Some(Failed::Answer(refused)),
+            (failed, _) => failed,
+        };
+        as_it_came(
+            stopped.with_error(failed),
+            shared.settings.answers_are_errors,
+        )
+    })
+}
+
+/// Waits for the login before the call's attempts begin, within the call's time, which is shorter by that.
+async fn wait_for_login(credentials: &Credentials, retrier: &Retrier, options: &mut CallOptions) {
+    let sleeper = retrier.sleeper();
+    let began = sleeper.now();
+    let policy = retrier.policy();
+    let kept = policy.deadline.filter(|_| policy.mode == Mode::Enforce);
+    let deadline = options.deadline.or(kept);
+    let ends = deadline.map_or(Instant::NEVER, |deadline| began.after(deadline));
+    ready_by(credentials, sleeper, ends).await;
+    let waited = sleeper.now().since(began);
+    if let Some(deadline) = deadline {
+        options.deadline = Some(deadline.saturating_sub(waited));
+    }
+}
+
+/// Comes back at this time if the login takes longer.
+async fn ready_by(credentials: &Credentials, sleeper: &dyn Sleeper, ends: Instant) {
+    let mut ready = pin!(credentials.ready());
+    let mut timer = (ends != Instant::NEVER).then(|| sleeper.sleep_until(ends));
+    poll_fn(|context| {
+        if ready.as_mut().poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        match &mut timer {
+            Some(timer) => timer.as_mut().poll(context),
+            None => Poll::Pending,
+        }
+    })
+    .await;
 }
 
 /// Ends the call with a request that could not be built.
@@ -63,7 +127,7 @@ pub(super) async fn refuse(shared: &Shared, error: reqwest::Error) -> Result<Res
     let mut error = Some(error);
     let attempt = |_| {
         let failed = error.take().map_or(Failed::BodyGone, Failed::Error);
-        ready(Err((Failure::permanent().unsent(), failed)))
+        std::future::ready(Err((Failure::permanent().unsent(), failed)))
     };
     let ended = shared.retriers.of("").retry(attempt).await;
     ended.or_else(|gave_up| as_it_came(gave_up, true))

@@ -2,29 +2,59 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use becalm::{Budget, Policy};
 use becalm_http_faults::{Does, Pieces, Seen, Server, Version, quick, within};
-use becalm_reqwest::Client;
+use becalm_reqwest::{Client, RequestBuilder};
 use reqwest::header::HeaderValue;
 use reqwest::{Body, Method};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
 
 use crate::clients::client_builder;
 
 /// A client that fetches these for this server, one after the other, and then none; and how often it
 /// has.
 fn client_of(server: &Server, fetched: &'static [&str]) -> (Client, Arc<AtomicUsize>) {
+    client_with(
+        server,
+        &quick().budget(Budget::None),
+        Duration::ZERO,
+        fetched,
+    )
+}
+
+/// One with this policy, whose logins take so long.
+fn client_with(
+    server: &Server,
+    policy: &Policy,
+    takes: Duration,
+    fetched: &'static [&str],
+) -> (Client, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&count);
     let origin = format!("http://shop.test:{}", server.port);
-    let client = client_builder(&quick()).credentials(&origin, move || {
+    let client = client_builder(policy).credentials(&origin, move || {
         let at = counter.fetch_add(1, Ordering::SeqCst);
         // Others come meanwhile.
         async move {
-            tokio::task::yield_now().await;
+            sleep(takes).await;
             fetched.get(at).map(|text| HeaderValue::from_static(text))
         }
     });
+    let client = client.login_timeout(Duration::from_secs(8));
     (client.build().expect("a client"), count)
+}
+
+/// The statuses of so many requests that are sent at once; 0 for none.
+async fn statuses(count: usize, request: impl Fn() -> RequestBuilder) -> Vec<u16> {
+    let mut calls = JoinSet::new();
+    for _ in 0..count {
+        let sent = request().send();
+        calls.spawn(async move { sent.await.map_or(0, |answer| answer.status().as_u16()) });
+    }
+    within(calls.join_all()).await
 }
 
 #[tokio::test]
@@ -32,20 +62,105 @@ async fn credentials_are_renewed_once_for_all_who_wait() {
     let server = Server::start(Version::Http1, []).await;
     server.want("second");
     let (client, fetched) = client_of(&server, &["first", "second"]);
-    let mut calls = tokio::task::JoinSet::new();
-    for _ in 0..20 {
-        let sent = client.post(server.url()).body("a lamp").attempts(1).send();
-        calls.spawn(sent);
-    }
-    for answer in within(calls.join_all()).await {
-        assert_eq!(answer.expect("an answer").status(), 200);
-    }
+    let statuses = statuses(20, || client.post(server.url()).body("a lamp")).await;
+    assert_eq!(statuses, [200; 20]);
     assert_eq!(fetched.load(Ordering::SeqCst), 2);
     let accepted = server
         .seen()
         .into_iter()
         .filter(|seen| seen.header("authorization") == Some("second"));
     assert_eq!(accepted.count(), 20);
+}
+
+#[tokio::test]
+async fn a_call_of_one_attempt_is_one_request() {
+    let server = Server::start(Version::Http1, []).await;
+    server.want("second");
+    let (client, fetched) = client_of(&server, &["first", "second"]);
+    let request = || client.post(server.url()).body("a lamp").attempts(1);
+    assert_eq!(statuses(20, request).await, [401; 20]);
+    assert_eq!(server.count(), 20);
+    // The next call has the new ones.
+    assert_eq!(statuses(1, request).await, [200]);
+    assert_eq!(fetched.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn the_budget_pays_what_is_sent_again_and_logins_become_rarer() {
+    let server = Server::start(Version::Http1, []).await;
+    server.want("never");
+    let tokens: &[&str] = &["token"; 1000];
+    let (client, fetched) = client_with(&server, &quick(), Duration::ZERO, tokens);
+    let began = Instant::now();
+    for at_once in [1, 50, 400, 549] {
+        let statuses = statuses(at_once, || client.post(server.url()).body("a lamp")).await;
+        assert!(statuses.iter().all(|status| *status == 401), "{statuses:?}");
+    }
+    assert!(server.count() <= 1000 + 10, "{} requests", server.count());
+    let logins = fetched.load(Ordering::SeqCst);
+    let periods = usize::try_from(began.elapsed().as_secs() / 10).expect("a short test");
+    let allowed = 10 * (1 + periods);
+    assert!((2..=allowed).contains(&logins), "{logins} logins");
+}
+
+#[tokio::test]
+async fn a_login_that_fails_is_not_repeated_by_each_call() {
+    let server = Server::start(Version::Http1, []).await;
+    server.want("never");
+    let (client, fetched) = client_of(&server, &[]);
+    for _ in 0..100 {
+        assert_eq!(statuses(10, || client.get(server.url())).await, [401; 10]);
+    }
+    assert_eq!(server.count(), 1000);
+    assert!(fetched.load(Ordering::SeqCst) <= 10);
+}
+
+#[tokio::test]
+async fn a_login_that_is_slower_than_all_attempts_succeeds_once_for_all() {
+    for first in ["good", "old"] {
+        let server = Server::start(Version::Http1, []).await;
+        server.want("good");
+        let fetched: &'static [&str] = if first == "old" {
+            &["old", "good"]
+        } else {
+            &["good"]
+        };
+        let policy = quick()
+            .attempts(3)
+            .attempt_timeout(Duration::from_millis(200))
+            .budget(Budget::None);
+        let (client, logins) = client_with(&server, &policy, Duration::from_secs(1), fetched);
+        // The one that asks first leaves.
+        let leaves = client.get(server.url()).deadline(Duration::from_millis(50));
+        let left = within(leaves.send()).await.expect_err("no login in time");
+        assert_eq!(
+            (left.reason(), left.attempts()),
+            (becalm::StopReason::DeadlineExceeded, 0)
+        );
+        let request = || client.post(server.url()).body("a lamp");
+        assert_eq!(statuses(20, request).await, [200; 20], "{first}");
+        assert_eq!(logins.load(Ordering::SeqCst), fetched.len());
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_hangs_ends_with_its_own_time_limit() {
+    let server = Server::start(Version::Http1, []).await;
+    let (client, logins) = client_with(&server, &quick(), Duration::from_secs(3600), &["late"]);
+    let began = Instant::now();
+    // Without credentials the server is asked all the same.
+    assert_eq!(statuses(100, || client.get(server.url())).await, [200; 100]);
+    assert!(began.elapsed() >= Duration::from_secs(8));
+    assert_eq!(logins.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_login_that_panics_has_failed() {
+    let server = Server::start(Version::Http1, []).await;
+    let origin = format!("http://shop.test:{}", server.port);
+    let client = client_builder(&quick()).credentials(&origin, || async { panic!("as told") });
+    let client = client.build().expect("a client");
+    assert_eq!(statuses(5, || client.get(server.url())).await, [200; 5]);
 }
 
 #[tokio::test]
@@ -69,6 +184,10 @@ async fn a_second_401_is_the_answer_and_so_is_the_first_where_there_is_nothing_t
             (answer.status().as_u16(), server.count()),
             (401, sent),
             "{fetched:?}"
+        );
+        assert_eq!(
+            answer.bytes().await.expect("a body"),
+            becalm_http_faults::bytes(2)
         );
     }
 }
