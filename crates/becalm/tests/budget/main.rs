@@ -8,3 +8,4 @@ mod ratio_reload;
 mod ratio_tokens;
 mod reload;
 mod slow_budgets;
+mod under_threads;
