@@ -116,8 +116,8 @@ fn conformance_25_the_final_error_keeps_the_last_error_all_attempts_and_the_reas
         .collect();
     let waited: Vec<_> = [Duration::ZERO].into_iter().chain(clock.slept()).collect();
     assert_eq!(records, (1..=4).zip(waited).collect::<Vec<_>>());
-    let source = std::error::Error::source(&gave_up).expect("the last error");
-    assert_eq!(source.to_string(), "failure 4");
+    // The sentence has it: a chain that went on there would say it twice.
+    assert!(std::error::Error::source(&gave_up).is_none());
     let sentence = gave_up.to_string();
     for part in ["4 attempts", "all attempts were used", "failure 4"] {
         assert!(sentence.contains(part), "{sentence}");

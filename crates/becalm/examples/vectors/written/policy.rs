@@ -11,8 +11,7 @@ use super::dice::Dice;
 use super::nanos;
 
 /// Whole millionths are earned in each 9 ms by all of these floors, so that nothing is rounded. A larger ratio has no smaller
-/// floor, so that a reload never finds the same sum of earnings under another pace: there the core, which must tell the two
-/// apart in one word, takes a millionth.
+/// floor, so that a reload seldom finds the same sum of earnings under another pace.
 const BUDGETS: [&str; 24] = [
     "none",
     "ratio:0.1,burst:2,floor:10/h",
@@ -24,7 +23,7 @@ const BUDGETS: [&str; 24] = [
     DEFAULT,
     "ratio:0.1,burst:60s,min:3,floor:10/h",
     "ratio:0.25,burst:1s,min:1,floor:10/h",
-    "ratio:0.5,burst:200ms,min:1.5,floor:36/h",
+    "ratio:0.5,burst:180ms,min:1.5,floor:36/h",
     "ratio:1,burst:5s,min:2,floor:1",
     "first-tries:0.1,burst:2",
     "first-tries:0.2,burst:1,floor:10/h",
