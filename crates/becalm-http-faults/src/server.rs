@@ -159,6 +159,15 @@ impl Server {
         self.state.accepted.load(Ordering::SeqCst)
     }
 
+    /// Does this after the rest of its script.
+    ///
+    /// # Panics
+    ///
+    /// The server has panicked.
+    pub fn then(&self, script: impl IntoIterator<Item = Does>) {
+        self.state.script.lock().expect("unpoisoned").extend(script);
+    }
+
     /// Answers 401 from now on to requests without this `Authorization`.
     ///
     /// # Panics

@@ -16,7 +16,7 @@ use super::body::Outgoing;
 use super::credentials::Credentials;
 use super::drain::drained;
 use super::failed::Failed;
-use super::redirect::{self, Redirected};
+use super::redirect::{self, Followed, Redirected};
 use super::shared::{Shared, is_of};
 use super::transport;
 use super::whole::whole;
@@ -64,7 +64,7 @@ impl Exchanges<'_> {
         let Some(request) = self.outgoing.next() else {
             return Err((Failure::transient().unsent(), Failed::BodyGone));
         };
-        let (result, was_redirected) = match credentials {
+        let (result, followed) = match credentials {
             None => self.send(request).await,
             Some(credentials) => match self.send_with(credentials, request).await {
                 Err(refused) => return Err(refused),
@@ -85,22 +85,23 @@ impl Exchanges<'_> {
             }
         }
         judged.map_err(|(mut failure, failed)| {
-            if was_redirected {
+            if followed.any {
                 failure.effect = Effect::Unknown; // the server that redirects has had the request
             }
             (failure, failed)
         })
     }
 
-    /// Sends it; true if one of its redirects was followed.
+    /// Sends it, and tells which of its redirects were followed.
     fn send(
         &self,
         mut request: Request,
-    ) -> impl Future<Output = (reqwest::Result<Response>, bool)> + use<> {
+    ) -> impl Future<Output = (reqwest::Result<Response>, Followed)> + use<> {
         let redirected = Redirected {
             method: request.method().clone(),
             has_scope: self.write_scope(&mut request),
             has_key: self.operation.is_keyed() || request.headers().contains_key("idempotency-key"),
+            follows_none: self.shared.settings.follows_no_redirects,
         };
         #[cfg(feature = "tracing")]
         let span = self.shared.settings.has_spans.then(|| self.span(&request));
@@ -124,37 +125,41 @@ impl Exchanges<'_> {
         &self,
         credentials: &Credentials,
         mut request: Request,
-    ) -> Result<(reqwest::Result<Response>, bool), (Failure, Failed)> {
+    ) -> Result<(reqwest::Result<Response>, Followed), (Failure, Failed)> {
         let known = credentials.latest();
         if let Some(value) = known.value.clone() {
             request.headers_mut().insert(AUTHORIZATION, value);
         }
-        let (result, was_redirected) = self.send(request).await;
+        let (result, followed) = self.send(request).await;
         let answer = match result {
-            Ok(answer) if known.value.is_some() && is_of(&credentials.origin, answer.url()) => {
+            Ok(answer)
+                if known.value.is_some()
+                    && !followed.elsewhere
+                    && is_of(&credentials.origin, answer.url()) =>
+            {
                 answer
             }
-            result => return Ok((result, was_redirected)),
+            result => return Ok((result, followed)),
         };
         if answer.status() != StatusCode::UNAUTHORIZED {
             credentials.accept(&known);
-            return Ok((Ok(answer), was_redirected));
+            return Ok((Ok(answer), followed));
         }
         let may_renew = credentials.refuse(&known);
         let is_forbidden = semantics::should_retry(answer.headers()) == Some(false);
         let mut renewal = self.renewal();
         let is_first = renewal.round.is_none_or(|round| round == known.round());
         if !may_renew || !is_first || is_forbidden {
-            return Ok((Ok(answer), was_redirected));
+            return Ok((Ok(answer), followed));
         }
         renewal.round = Some(known.round());
         renewal.is_awaited = true;
         let status = answer.error_for_status_ref().err();
         renewal.answer = Some(answer);
-        // It was refused, so that it is safe for every method; and the wait is the login's.
-        let failure = Failure::transient()
-            .unsent()
-            .hint(Hint::Exactly(Duration::ZERO));
+        let mut failure = Failure::transient().hint(Hint::Exactly(Duration::ZERO)); // the wait is the login's
+        if !followed.any {
+            failure = failure.unsent(); // it was refused, so that it is safe for every method
+        }
         Err((failure, Failed::LetGo(status)))
     }
 

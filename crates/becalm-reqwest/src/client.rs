@@ -147,11 +147,13 @@ impl ClientBuilder {
     /// builder.
     ///
     /// A request with a key, or with a scope ([`scope_to`](Self::scope_to)), is not redirected to another
-    /// scheme, host or port, because reqwest would send both there. What was not done does not look done: such a POST, PUT,
-    /// PATCH or DELETE ends with an error ([`is_redirect`](reqwest::Error::is_redirect)), and so do a POST with a key
-    /// that a 301 or 302 would make a GET, and a request whose body streams and cannot be sent again. A GET, and a 303
-    /// (the request was done), have the redirect as the answer. So has every request under
-    /// [`Policy::none`](Redirects::none).
+    /// scheme, host or port, because reqwest would send both there. What was not done does not look done. Such a POST, PUT,
+    /// PATCH or DELETE ends with an error, and so does a POST with a key that a 301 or 302 would make a GET: of both,
+    /// [`is_redirect`](reqwest::Error::is_redirect) is true. An error too is a redirect that reqwest cannot follow, because
+    /// the body streams and cannot be sent again, or because there is no `Location`: of that,
+    /// [`is_decode`](reqwest::Error::is_decode) is true, since reqwest lets no other be made. All of them are
+    /// [`Permanent`](becalm::StopReason::Permanent). A GET, and a 303 (the request was done), have the redirect as the
+    /// answer. So has every request under [`Policy::none`](Redirects::none).
     pub fn redirect(mut self, policy: Redirects) -> Self {
         self.redirects = Some(policy);
         self
@@ -171,9 +173,11 @@ impl ClientBuilder {
     /// Sends credentials to this server, and to no other: what `fetch` brings is the `Authorization` of each request that
     /// has none of its own. `None` means that there are none: the request goes without.
     ///
-    /// A 401 has them fetched anew, and the request is sent again, which is safe for every method, because it was refused. That
-    /// is a retry: it counts as one of the policy's attempts, and the budget pays it. A second 401 is the answer, and so
-    /// is a 403.
+    /// A 401 has them fetched anew, and the request is sent again. That is safe for every method, because it was refused. After a
+    /// redirect the 401 proves nothing: the server that redirects may have done the request. Then it is sent again only if its
+    /// method is idempotent or it has a key. It is a retry: it counts as one of the policy's attempts, and the budget pays it.
+    /// A second 401 is the answer, and so is a 403. So is a 401 after redirects that led to another server and back, since
+    /// reqwest has removed the credentials.
     ///
     /// `fetch` runs once for all requests that wait for it, as a task of its own: outside of every attempt and of the call that
     /// asked first, with its own [time limit](Self::login_timeout). Calls wait for it before and between their attempts, up to their
@@ -261,7 +265,7 @@ impl ClientBuilder {
     /// # Errors
     ///
     /// See [`BuildError`].
-    pub fn build(self) -> Result<Client, BuildError> {
+    pub fn build(mut self) -> Result<Client, BuildError> {
         // reqwest has no getter for it, and one that is lost in silence may let requests go where
         // they must not.
         if format!("{:?}", self.client).contains(" redirect_policy: Policy(") {
@@ -274,11 +278,12 @@ impl ClientBuilder {
             let all = self.settings.credentials.iter();
             all.for_each(|credentials| credentials.time_limit(limit));
         }
-        let redirects = redirect::guarded(self.redirects.unwrap_or_default());
+        let redirects = self.redirects.unwrap_or_default();
+        self.settings.follows_no_redirects = redirect::follows_none(&redirects);
         let client = self
             .client
             .retry(reqwest::retry::never())
-            .redirect(redirects);
+            .redirect(redirect::guarded(redirects));
         let shared = Shared {
             below: client.build().map_err(BuildError::Reqwest)?,
             retriers: self.retriers,

@@ -20,7 +20,7 @@ struct Redirects {
     request: Redirected,
     /// It has become a GET, after which there is nothing to do.
     is_done: Cell<bool>,
-    followed: Cell<bool>,
+    followed: Cell<Followed>,
     /// The address whose redirect a policy has judged last.
     judged: RefCell<Option<Url>>,
 }
@@ -30,6 +30,18 @@ pub(super) struct Redirected {
     pub method: Method,
     pub has_key: bool,
     pub has_scope: bool,
+    /// The client hands on every redirect.
+    pub follows_none: bool,
+}
+
+/// Which redirects of an attempt were followed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Followed {
+    /// At least one.
+    pub any: bool,
+    /// One to another server that has led on from there: reqwest sends no `Authorization` after that, not even to the
+    /// first.
+    pub elsewhere: bool,
 }
 
 /// A redirect that was not followed, so that nothing was done.
@@ -52,6 +64,7 @@ impl Redirects {
             method,
             has_key,
             has_scope,
+            ..
         } = &self.request;
         let sees_other = redirect.status() == StatusCode::SEE_OTHER;
         let is_done = self.is_done.get() || method.is_safe() || sees_other;
@@ -69,21 +82,26 @@ impl Redirects {
     }
 }
 
+/// Whether the caller has every redirect as an answer, and follows it alone.
+pub(super) fn follows_none(policy: &Policy) -> bool {
+    format!("{policy:?}") == "Policy(None)" // reqwest has no getter for it
+}
+
 /// The policy for a client, which keeps a request that is bound to its server.
 pub(super) fn guarded(policy: Policy) -> Policy {
-    // reqwest has no getter for it. Such a client has every redirect as an answer, and follows it by itself.
-    let follows_none = format!("{policy:?}") == "Policy(None)";
+    if follows_none(&policy) {
+        return policy;
+    }
     Policy::custom(move |redirect| {
         let judged = ATTEMPT.try_with(|attempt| {
-            *attempt.judged.borrow_mut() = redirect.previous().last().cloned();
-            if follows_none {
-                return Ok(false);
-            }
+            let all = redirect.previous();
+            *attempt.judged.borrow_mut() = all.last().cloned();
             let judged = attempt.judge(&redirect);
             // A policy that stops here ends the attempt with the redirect itself, which is no failure.
-            attempt
-                .followed
-                .set(attempt.followed.get() || matches!(judged, Ok(true)));
+            let mut followed = attempt.followed.get();
+            followed.any |= matches!(judged, Ok(true));
+            followed.elsewhere |= all.first().map(Url::origin) != all.last().map(Url::origin);
+            attempt.followed.set(followed);
             judged
         });
         match judged.unwrap_or(Ok(true)) {
@@ -94,15 +112,15 @@ pub(super) fn guarded(policy: Policy) -> Policy {
     })
 }
 
-/// Runs an attempt, and tells whether one of its redirects was followed.
+/// Runs an attempt, and tells which of its redirects were followed.
 pub(super) async fn watched(
     request: Redirected,
     attempt: impl Future<Output = reqwest::Result<Response>>,
-) -> (reqwest::Result<Response>, bool) {
+) -> (reqwest::Result<Response>, Followed) {
     let redirects = Redirects {
         is_done: Cell::new(request.method.is_safe()),
         request,
-        followed: Cell::new(false),
+        followed: Cell::default(),
         judged: RefCell::default(),
     };
     let watched = async {
@@ -124,7 +142,11 @@ impl Redirects {
     /// Whether this is a redirect of what was not done, of which no policy was asked.
     fn has_left(&self, answer: &Response) -> bool {
         let redirects = matches!(answer.status().as_u16(), 301 | 302 | 307 | 308);
-        redirects && !self.is_done.get() && self.judged.borrow().as_ref() != Some(answer.url())
+        let is_asked = !self.request.follows_none;
+        redirects
+            && is_asked
+            && !self.is_done.get()
+            && self.judged.borrow().as_ref() != Some(answer.url())
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     pub answers_are_errors: bool,
+    pub follows_no_redirects: bool,
     #[cfg(feature = "tracing")]
     pub has_spans: bool,
     /// The servers that hear of the scope.

@@ -1,10 +1,14 @@
 //! What goes along with a redirect, and what does one prove?
 
 use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use becalm::{Effect, StopReason};
+use becalm::run::Stopped;
+use becalm::{Budget, Effect, StopReason};
 use becalm_http_faults::{Does, Pieces, Seen, Server, Version, quick, within};
-use becalm_reqwest::RequestBuilder;
+use becalm_reqwest::{Client, RequestBuilder};
 use reqwest::{Body, Method, redirect};
 
 use crate::clients::{client, client_builder};
@@ -22,7 +26,10 @@ async fn ends(request: RequestBuilder) -> Option<u16> {
             let first: &(dyn Error + 'static) = error;
             let mut chain = std::iter::successors(Some(first), |&error| error.source());
             let said = chain.any(|error| error.to_string().contains("was not done"));
-            assert!(said, "{error:?}");
+            assert!(
+                said && (error.is_redirect() != error.is_decode()),
+                "{error:?}"
+            );
             assert_eq!(
                 (gave_up.reason(), gave_up.attempts()),
                 (StopReason::Permanent, 1)
@@ -135,10 +142,24 @@ async fn a_post_that_tells_its_scope_is_not_done_where_it_is_sent_elsewhere() {
 
 #[tokio::test]
 async fn a_client_that_follows_none_gets_every_redirect() {
-    let server = Server::start(Version::Http1, [to(307, "http://elsewhere.test/")]).await;
-    let client = client_builder(&quick()).redirect(redirect::Policy::none());
-    let request = client.build().expect("a client").post(server.url()).keyed();
-    assert_eq!(ends(request.body("a lamp")).await, Some(307));
+    for (does, is_stream, expected) in [
+        (to(307, "http://elsewhere.test/"), false, 307),
+        (to(302, "/elsewhere"), false, 302),
+        (to(307, "/elsewhere"), true, 307),
+        (to(308, "http://elsewhere.test/"), true, 308),
+        (Does::Answer(302), false, 302), // without an address
+        (Does::Answer(308), true, 308),
+    ] {
+        let server = Server::start(Version::Http1, [does.clone()]).await;
+        let client = client_builder(&quick()).redirect(redirect::Policy::none());
+        let request = client.build().expect("a client").post(server.url()).keyed();
+        let request = if is_stream {
+            request.body(Body::wrap(Pieces::new(100, 10)))
+        } else {
+            request.body("a lamp")
+        };
+        assert_eq!(ends(request).await, Some(expected), "{does:?} {is_stream}");
+    }
 }
 
 #[tokio::test]
@@ -221,6 +242,101 @@ async fn a_server_that_redirects_has_had_the_request() {
             }
         }
     }
+}
+
+/// A client with credentials for this server, and how often it has fetched them.
+fn with_credentials(server: &Server) -> (Client, Arc<AtomicUsize>) {
+    let logins = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&logins);
+    let origin = format!("http://shop.test:{}", server.port);
+    let client = client_builder(&quick().budget(Budget::None)).credentials(&origin, move || {
+        let login = counter.fetch_add(1, Ordering::SeqCst);
+        async move { format!("token {login}").parse().ok() }
+    });
+    (client.build().expect("a client"), logins)
+}
+
+#[tokio::test]
+async fn a_401_after_a_redirect_does_not_prove_that_nothing_was_done() {
+    for (status, is_keyed, expected, times) in [
+        (302, false, 401, 1),
+        (303, false, 401, 1),
+        (303, true, 200, 2), // its key makes the second one safe
+    ] {
+        let script = [to(status, "/orders/17"), Does::Answer(401)];
+        let server = Server::start(Version::Http1, script).await;
+        let (client, _) = with_credentials(&server);
+        let mut request = client.post(server.url()).body("a lamp");
+        if is_keyed {
+            request = request.keyed();
+        }
+        let answer = within(request.send()).await.expect("an answer");
+        let seen = server.seen();
+        let posts = seen.iter().filter(|seen| seen.head.method == Method::POST);
+        assert_eq!(
+            (answer.status().as_u16(), posts.count()),
+            (expected, times),
+            "{status} {is_keyed}"
+        );
+        if let Some(stopped) = answer.extensions().get::<Stopped>() {
+            let mut effects = stopped.records().map(|record| record.effect);
+            assert!(effects.all(|effect| effect == Effect::Unknown));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_says_nothing_of_credentials_that_another_server_has_had_removed() {
+    let other = Server::start(Version::Http1, []).await;
+    let leaves = to(302, other.url());
+    let server = Server::start(Version::Http1, [leaves.clone(), Does::Answer(401)]).await;
+    other.then([to(302, server.url()), to(302, server.url())]);
+    let (client, logins) = with_credentials(&server);
+    let get = async || {
+        let answer = within(client.get(server.url()).send()).await;
+        answer.expect("an answer").status().as_u16()
+    };
+    assert_eq!(get().await, 401);
+    assert_eq!((server.count(), logins.load(Ordering::SeqCst)), (2, 1));
+
+    // Nor is the second token accepted: the third login has to wait for at least 500 ms.
+    let began = Instant::now();
+    server.then([Does::Answer(401), leaves, Does::Answer(200)]);
+    assert_eq!(get().await, 200);
+    server.then([Does::Answer(401)]);
+    let last = get().await;
+    if began.elapsed() < Duration::from_millis(500) {
+        assert_eq!((last, logins.load(Ordering::SeqCst)), (401, 2));
+    }
+    let sent = |server: &Server| -> Vec<Option<String>> {
+        let said = |seen: &Seen| seen.header("authorization").map(str::to_owned);
+        server.seen().iter().map(said).collect()
+    };
+    let [first, second] = [0, 1].map(|login| Some(format!("token {login}")));
+    let expected = [
+        first.clone(),
+        None,
+        first,
+        second.clone(),
+        None,
+        second.clone(),
+    ];
+    assert_eq!(sent(&server)[..6], expected);
+    assert_eq!(sent(&other), [None, None]);
+}
+
+#[tokio::test]
+async fn credentials_do_not_go_to_another_name_of_their_server() {
+    let server = Server::start(Version::Http1, []).await;
+    let elsewhere = format!("http://elsewhere.test:{}/orders", server.port);
+    server.then([to(302, &*elsewhere)]);
+    let (client, _) = with_credentials(&server);
+    for url in [server.url(), elsewhere] {
+        within(client.get(url).send()).await.expect("an answer");
+    }
+    let seen = server.seen();
+    let sent: Vec<_> = seen.iter().map(|it| it.header("authorization")).collect();
+    assert_eq!(sent, [Some("token 0"), None, None]);
 }
 
 #[tokio::test]
