@@ -111,25 +111,30 @@ impl Credentials {
 
     /// Comes back once there is a value that was not refused, or no login may begin for now. Dropped, it stops no login.
     pub async fn ready(&self) {
-        let mut ended = {
+        let (mut ended, begins) = {
             let mut state = self.login.state();
             if state.has_some() {
                 return;
             }
-            if !state.is_running {
+            let begins = !state.is_running;
+            if begins {
                 let now = Instant::now();
                 if !state.may_begin(now) {
                     return;
                 }
                 state.begin(now);
-                let running = Running {
-                    login: Arc::clone(&self.login),
-                    has_ended: false,
-                };
-                tokio::spawn(running.run(state.time_limit));
             }
-            self.login.ended.subscribe()
+            let begins = begins.then_some(state.time_limit);
+            (self.login.ended.subscribe(), begins)
         };
+        if let Some(limit) = begins {
+            let running = Running {
+                login: Arc::clone(&self.login),
+                has_ended: false,
+            };
+            // The state is free: a runtime that ends drops the task in here, and that ends the login.
+            tokio::spawn(running.run(limit));
+        }
         let _ = ended.changed().await;
     }
 
@@ -238,5 +243,62 @@ impl Drop for Running {
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Credentials({:?})", self.origin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::pin::pin;
+    use std::sync::mpsc;
+    use std::task::{Context, Waker};
+    use std::thread;
+
+    use tokio::runtime::Runtime;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn shop() -> Origin {
+        "http://shop.test".parse().expect("an origin")
+    }
+
+    /// What a thread of its own tells, `None` if it hangs or panics.
+    fn within<T: Send + 'static>(tells: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let (told, tell) = mpsc::channel();
+        thread::spawn(move || told.send(tells()));
+        tell.recv_timeout(LONG).ok()
+    }
+
+    fn runtime() -> Runtime {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().expect("a runtime")
+    }
+
+    #[test]
+    fn a_login_on_a_runtime_that_has_ended_has_failed() {
+        let credentials = Credentials::new(shop(), || async { None });
+        let ended = within(move || {
+            let runtime = runtime();
+            let handle = runtime.handle().clone();
+            drop(runtime);
+            let _entered = handle.enter();
+            let polled = pin!(credentials.ready()).poll(&mut Context::from_waker(Waker::noop()));
+            (polled.is_ready(), credentials.latest().round())
+        });
+        assert_eq!(ended, Some((true, 1)));
+    }
+
+    #[test]
+    fn a_login_without_a_runtime_is_a_panic_and_no_hang() {
+        let credentials = Credentials::new(shop(), || async { None });
+        let panicked = within(move || {
+            let polls = AssertUnwindSafe(|| {
+                pin!(credentials.ready()).poll(&mut Context::from_waker(Waker::noop()))
+            });
+            catch_unwind(polls).is_err()
+        });
+        assert_eq!(panicked, Some(true));
     }
 }

@@ -11,7 +11,7 @@ use becalm::classify::ByTrait;
 use becalm::policy::Mode;
 use becalm::run::{Copies, Last};
 use becalm::time::{Instant, Sleeper};
-use becalm::{Failure, GaveUp, Retrier};
+use becalm::{Failure, GaveUp, Retrier, Scope};
 use reqwest::Response;
 
 use super::attempt::Exchanges;
@@ -96,9 +96,14 @@ async fn wait_for_login(credentials: &Credentials, retrier: &Retrier, options: &
     let sleeper = retrier.sleeper();
     let began = sleeper.now();
     let policy = retrier.policy();
-    let kept = policy.deadline.filter(|_| policy.mode == Mode::Enforce);
-    let deadline = options.deadline.or(kept);
-    let ends = deadline.map_or(Instant::NEVER, |deadline| began.after(deadline));
+    let deadline = options.deadline.or(policy.deadline);
+    let ends = if policy.mode == Mode::Enforce {
+        let own = deadline.map_or(Instant::NEVER, |deadline| began.after(deadline));
+        let above = Scope::current().deadline(sleeper.clock());
+        above.map_or(own, |above| above.min(own))
+    } else {
+        Instant::NEVER
+    };
     ready_by(credentials, sleeper, ends).await;
     let waited = sleeper.now().since(began);
     if let Some(deadline) = deadline {

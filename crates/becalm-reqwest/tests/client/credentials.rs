@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use becalm::{Budget, Policy};
-use becalm_http_faults::{Does, Pieces, Seen, Server, Version, quick, within};
+use becalm::policy::Mode;
+use becalm::{Budget, Policy, Scope};
+use becalm_http_faults::{Does, Pieces, Seen, Server, Version, quick, retrier, within};
 use becalm_reqwest::{Client, RequestBuilder};
 use reqwest::header::HeaderValue;
 use reqwest::{Body, Method};
@@ -152,6 +153,31 @@ async fn a_login_that_hangs_ends_with_its_own_time_limit() {
     assert_eq!(statuses(100, || client.get(server.url())).await, [200; 100]);
     assert!(began.elapsed() >= Duration::from_secs(8));
     assert_eq!(logins.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_login_ends_no_later_for_a_call_than_the_call_around_it() {
+    let server = Server::start(Version::Http1, []).await;
+    let (client, _) = client_with(&server, &quick(), Duration::from_secs(3600), &["late"]);
+    let around = retrier(&quick().deadline(Duration::from_millis(100)));
+    let scope = around.retry(async |_| Ok::<_, std::io::Error>(Scope::current()));
+    let scope = within(scope).await.expect("a scope");
+    let began = Instant::now();
+    let ended = within(scope.wrap(client.get(server.url()).send())).await;
+    let reason = ended.expect_err("no login in time").reason();
+    assert_eq!(reason, becalm::StopReason::DeadlineExceeded);
+    assert!(began.elapsed() < Duration::from_secs(6));
+}
+
+#[tokio::test]
+async fn a_policy_that_looks_on_cuts_no_login() {
+    let server = Server::start(Version::Http1, []).await;
+    server.want("good");
+    let policy = quick().mode(Mode::Observe);
+    let (client, _) = client_with(&server, &policy, Duration::from_millis(300), &["good"]);
+    let request = client.get(server.url()).deadline(Duration::from_millis(50));
+    let answer = within(request.send()).await.expect("an answer");
+    assert_eq!(answer.status().as_u16(), 200);
 }
 
 #[tokio::test]
