@@ -22,6 +22,9 @@ pub(super) const TIME_LIMIT: Duration = Duration::from_secs(30);
 const LOGINS: usize = 10;
 const PERIOD: Duration = Duration::from_secs(10);
 
+/// How long after its time limit a login has to end.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// The longest pause between logins that help nobody.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
@@ -111,31 +114,46 @@ impl Credentials {
 
     /// Comes back once there is a value that was not refused, or no login may begin for now. Dropped, it stops no login.
     pub async fn ready(&self) {
-        let (mut ended, begins) = {
-            let mut state = self.login.state();
-            if state.has_some() {
+        while let Some((mut ended, round, left)) = self.log_in() {
+            if timeout(left, ended.changed()).await.is_ok() {
                 return;
             }
-            let begins = !state.is_running;
-            if begins {
-                let now = Instant::now();
-                if !state.may_begin(now) {
-                    return;
-                }
-                state.begin(now);
-            }
-            let begins = begins.then_some(state.time_limit);
-            (self.login.ended.subscribe(), begins)
-        };
-        if let Some(limit) = begins {
+            // Its own time limit has not ended it: its runtime is not driven any more. This one's is.
+            self.login.end(round, None);
+        }
+    }
+
+    /// Begins a login unless one runs: tells its end, its round, and how long to wait for it.
+    fn log_in(&self) -> Option<(watch::Receiver<()>, u64, Duration)> {
+        let now = Instant::now();
+        let mut state = self.login.state();
+        let begins = !state.is_running;
+        if state.has_some() || (begins && !state.may_begin(now)) {
+            return None;
+        }
+        if begins {
+            state.begin(now);
+        }
+        let (limit, round, ended) = (
+            state.time_limit,
+            state.latest.round,
+            self.login.ended.subscribe(),
+        );
+        let runs = state
+            .began
+            .back()
+            .map_or(Duration::ZERO, |began| now - *began);
+        drop(state);
+        if begins {
             let running = Running {
                 login: Arc::clone(&self.login),
-                has_ended: false,
+                round,
             };
             // The state is free: a runtime that ends drops the task in here, and that ends the login.
             tokio::spawn(running.run(limit));
         }
-        let _ = ended.changed().await;
+        let left = limit.saturating_add(GRACE).saturating_sub(runs);
+        Some((ended, round, left))
     }
 
     /// The server has accepted these.
@@ -164,6 +182,15 @@ impl Login {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing in between leaves it half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the login of this round, unless it has ended.
+    fn end(&self, round: u64, value: Option<HeaderValue>) {
+        let mut state = self.state();
+        if state.is_running && state.latest.round == round {
+            state.end(value, Instant::now());
+            self.ended.send_replace(());
+        }
     }
 }
 
@@ -213,30 +240,23 @@ fn unit(round: u64) -> f64 {
 /// A login that runs. Dropped with its runtime, or unwound, it has brought nothing.
 struct Running {
     login: Arc<Login>,
-    has_ended: bool,
+    round: u64,
 }
 
 impl Running {
-    async fn run(mut self, limit: Duration) {
+    async fn run(self, limit: Duration) {
         // Made in here: what panics in it is the login's.
         let fetched = async { (self.login.fetch)().await };
         if let Ok(Some(mut value)) = timeout(limit, fetched).await {
             value.set_sensitive(true);
-            self.end(Some(value));
-        }
-    }
-
-    fn end(&mut self, value: Option<HeaderValue>) {
-        if !std::mem::replace(&mut self.has_ended, true) {
-            self.login.state().end(value, Instant::now());
-            self.login.ended.send_replace(());
+            self.login.end(self.round, Some(value));
         }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.end(None);
+        self.login.end(self.round, None);
     }
 }
 
@@ -248,8 +268,10 @@ impl fmt::Debug for Credentials {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
     use std::task::{Context, Waker};
     use std::thread;
@@ -288,6 +310,32 @@ mod tests {
             (polled.is_ready(), credentials.latest().round())
         });
         assert_eq!(ended, Some((true, 1)));
+    }
+
+    #[test]
+    fn a_login_whose_runtime_is_not_driven_any_more_is_begun_again() {
+        let logins = AtomicUsize::new(0);
+        let fetch = move || {
+            let is_first = logins.fetch_add(1, Ordering::SeqCst) == 0;
+            async move {
+                if is_first {
+                    pending::<()>().await;
+                }
+                Some(HeaderValue::from_static("second"))
+            }
+        };
+        let credentials = Credentials::new(shop(), fetch);
+        credentials.time_limit(Duration::from_millis(100));
+        let has_some = within(move || {
+            let first = runtime();
+            let asked = async { timeout(Duration::from_millis(10), credentials.ready()).await };
+            first.block_on(asked).expect_err("no login yet");
+            runtime().block_on(credentials.ready());
+            // Driven once more, the first login ends and changes nothing.
+            first.block_on(async { tokio::time::sleep(Duration::from_millis(10)).await });
+            credentials.has_some()
+        });
+        assert_eq!(has_some, Some(true));
     }
 
     #[test]
