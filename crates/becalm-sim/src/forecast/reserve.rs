@@ -37,10 +37,15 @@ impl Reserve {
     /// grants retries also while nothing succeeds bounds no lateness.
     pub fn of(grants: &[Grant], calls_per_second: f64) -> Option<Self> {
         let fed_by_successes =
-            |it: &&Grant| matches!(it.of, Earner::Successes | Earner::CleanSuccesses);
+            |it: &Grant| matches!(it.of, Earner::Successes | Earner::CleanSuccesses);
+        // What a window or a share of the calls in progress grants at once depends on more than this rate.
+        let is_known = |it: &&Grant| fed_by_successes(it) || it.of == Earner::Time;
+        if !grants.iter().any(fed_by_successes) {
+            return None;
+        }
         let retries = grants
             .iter()
-            .filter(fed_by_successes)
+            .filter(is_known)
             .map(|it| it.at_once(calls_per_second))
             .reduce(f64::min)?;
         let late = LOADS.map(|load| {
@@ -90,7 +95,7 @@ mod tests {
     #[test]
     fn of_several_kinds_the_least_and_of_what_earns_in_an_outage_nothing() {
         let several = of("ratio:0.1 + tokens:140 + per-minute:1", 1_000.0).unwrap();
-        assert!((several.retries - 10.0).abs() < 1e-9, "{several:?}");
+        assert!((several.retries - 1.0).abs() < 1e-9, "{several:?}");
         assert_eq!(
             of("first-tries:0.1,burst:5s + per-minute:60", 1_000.0),
             None

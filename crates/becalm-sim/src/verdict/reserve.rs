@@ -1,6 +1,7 @@
 //! Do many small clients hold more retries than the service can spare?
 
 use becalm::budget::Ratio;
+use becalm::policy::Mode;
 use becalm::{Budget, Policy};
 
 use super::examined::Examined;
@@ -12,6 +13,9 @@ use crate::scenario::{Population, Scenario, Sharing};
 /// Seconds that a service may take to work off what small clients hold. A busy client's burst takes half a second of the load: more
 /// than this only above 95 % of the capacity.
 const LONG: f64 = 10.0;
+
+/// Seconds of successes that the default's burst is: who earns more than it holds in them is no small client.
+const USUAL: f64 = 5.0;
 
 /// What is to be said where the service takes longer.
 pub(super) fn too_many(examined: &[Examined]) -> Option<String> {
@@ -39,7 +43,8 @@ fn held(scenario: &Scenario) -> f64 {
     let of = |population: &Population| {
         let count = match population.sharing {
             Sharing::PerClient => float(population.clients.into()),
-            _ => 1.0,
+            Sharing::PerShard => float(population.clients.into()) * shards(scenario, population),
+            Sharing::Shared => 1.0,
         };
         let rate = open_rate(scenario, population) / count;
         let each = population.variants.iter();
@@ -49,12 +54,20 @@ fn held(scenario: &Scenario) -> f64 {
     scenario.populations.iter().map(of).sum()
 }
 
-/// The least that a budget holds, where this rate of calls does not earn more.
+/// Instances of the service that the population calls.
+fn shards(scenario: &Scenario, population: &Population) -> f64 {
+    let mut services = scenario.services.iter();
+    let called = services.find(|it| it.name == population.target);
+    called.map_or(1.0, |it| float(it.instances.into()))
+}
+
+/// The least that a budget holds, where this rate of calls does not earn more in half a second's worth of retries.
 fn least(policy: &Policy, rate: f64) -> f64 {
     let ratios = policy.budget.kinds().filter_map(|it| match it {
         Budget::Ratio(ratio) | Budget::FirstTries(ratio) => Some(ratio),
         _ => None,
     });
-    let held = ratios.filter(|it| policy.attempts > 1 && it.held_at(rate) <= it.held());
+    let repeats = policy.attempts > 1 && policy.mode == Mode::Enforce;
+    let held = ratios.filter(|it| repeats && it.ratio * rate * USUAL <= it.held());
     held.map(Ratio::held).reduce(f64::min).unwrap_or_default()
 }

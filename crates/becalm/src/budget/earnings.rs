@@ -2,7 +2,8 @@
 //!
 //! As long as one thread alone adds, it owns a cell that no other writes, and needs no exchange. As soon as a second comes, all
 //! share a word of that cell, until two of them meet there; from then on each has a cell of its own, and again needs no
-//! exchange. So a success writes no cache line to which another thread adds. A count on which no two met takes five words.
+//! exchange. There are sixteen: beyond sixteen threads, or once their threads have ended, two add to one cell by an exchange. So up to
+//! sixteen threads write no cache line to which another one adds. A count on which no two met takes five words.
 
 #[cfg(not(any(feature = "std", becalm_loom)))]
 use crate::sync::{AtomicU64, Ordering};

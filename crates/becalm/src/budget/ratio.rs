@@ -1,4 +1,4 @@
-//! How are retries kept to a share of what earns them, exactly and without a lock?
+//! How are retries kept to a share of what earns them, exactly?
 //!
 //! One atomic word holds the truth: `word = balance - earned(now)`, in millionths of a token, where `earned(now) = ratio x
 //! deposits + floor x now`, and all of it wraps around. So a deposit is one addition to a count that no withdrawal compares,
@@ -87,7 +87,8 @@ const CLOSED: u64 = 1 << 63;
 /// A balance is never so near to what wraps around, unless it is below 0: a clock was read before another thread's.
 const BELOW_ZERO: u64 = u64::MAX - (1 << 40);
 
-/// Retries are a share of deposits: lock-free, shared by clones of a retrier.
+/// Retries are a share of deposits, shared by clones of a retrier. A deposit takes no lock. A withdrawal whose burst follows the
+/// traffic looks at the rate, one thread after another, for some nanoseconds.
 ///
 /// The exact law, under any interleaving of threads: over any interval, withdrawals <=
 /// `ratio` x deposits + `floor_per_second` x length + the burst at the first of them + refunds in the interval; since

@@ -16,7 +16,7 @@ use crate::classify::Failure;
 use crate::sync::{AtomicU64, Once, Ordering, fence};
 use crate::time::Instant;
 
-/// The state of a [`Budget`] of any kind, or of several: lock-free.
+/// The state of a [`Budget`] of any kind, or of several. A success takes no lock.
 ///
 /// Several kinds are asked in the order of [`Kind::ALL`]; where one denies, those before it get back
 /// what they gave. A retrier makes one of its policy; several retriers share a budget if they are

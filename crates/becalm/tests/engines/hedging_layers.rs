@@ -1,6 +1,6 @@
 //! What do hedges know of the layers above them, and what do those hear from below?
 
-use becalm::{Failure, Hedge, Hint, Policy, Scope, StopReason, scope::Nested};
+use becalm::{Classify as _, Failure, Hedge, Hint, Policy, Scope, StopReason, scope::Nested};
 
 use crate::hedged::{Fails, Good, play, play_for};
 use crate::probe::{Fault, MS, fixed};
@@ -111,6 +111,32 @@ fn a_layer_inside_a_hedge_that_says_do_not_retry_ends_the_call() {
         assert_eq!(gave_up.attempts(), 2);
         // It waits for the first, which may succeed.
         assert_eq!(play.book.of(&["200 1"]), ["200 1 fails"]);
+    }
+}
+
+/// The first copy hangs until the deadline of the inner call cuts it: what its hedge was told before stops the outer one all the same.
+#[test]
+fn what_a_copy_was_told_outlives_the_deadline_that_cuts_the_other() {
+    let permanent = Fault(Failure::permanent());
+    for (told, reason) in [
+        (STOP, StopReason::DoNotRetry),
+        (permanent, StopReason::Permanent),
+    ] {
+        let outer = play_for(fixed(MS), 10);
+        let inner = play(after_50_ms().deadline(1000 * MS));
+        let call = outer.retrier.retry(|_| {
+            let call = inner
+                .retrier
+                .retry(|attempt| inner.perform(attempt, &[Good(5000), Fails(20, told)]));
+            async {
+                call.await.map_err(|gave_up| {
+                    assert_eq!(gave_up.reason(), StopReason::DeadlineExceeded);
+                    Fault(gave_up.classify())
+                })
+            }
+        });
+        let gave_up = inner.run(call).unwrap_err();
+        assert_eq!((gave_up.reason(), gave_up.attempts()), (reason, 1));
     }
 }
 

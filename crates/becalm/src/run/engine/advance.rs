@@ -122,7 +122,9 @@ impl<H: AsRef<Core>> Engine<H> {
             Alarm::Deadline => {
                 self.cut_all(cut);
                 let now = self.now();
+                let before = self.call.joined_failure();
                 self.note_running(Last::AttemptTimeout, now);
+                self.heed_failed_copies(before);
                 self.on_call(|call, _, random| call.cut(now, random));
                 self.shared().count_stop(StopReason::DeadlineExceeded);
                 self.stop(StopReason::DeadlineExceeded, Some(now), None);

@@ -112,7 +112,7 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
             started,
             hedge_due: None,
             polled: 0,
-            is_outranked: false,
+            keeps_earlier_error: false,
             executing: is_running.then_some(1),
             timer: None,
             story: None,

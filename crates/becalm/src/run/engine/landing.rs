@@ -8,6 +8,8 @@ use super::super::gave_up::{Last, Record, Story};
 use super::{Engine, Stage};
 use crate::call::TIMED_OUT;
 use crate::classify::Failure;
+use crate::hedge::joined;
+use crate::hint::Hint;
 use crate::observe::{Event, Shown};
 use crate::scope::tell_current;
 use crate::stop::StopReason;
@@ -27,14 +29,15 @@ impl<H: AsRef<Core>> Engine<H> {
         error: Option<&dyn Display>,
         _cut: &mut dyn FnMut(u32),
     ) {
-        self.is_outranked = self.call.outranks(&failure);
+        let is_outranked = self.call.outranks(&failure);
         let now = self.now();
         // It measured the attempt that is over, and must not measure the wait.
         (self.timer, self.hedge_due) = (None, None);
         let last = match &self.story {
-            Some(story) if self.is_outranked => story.last(),
+            Some(story) if is_outranked => story.last(),
             _ => Last::of(error),
         };
+        self.keeps_earlier_error = is_outranked && last == Last::Error(());
         self.note(number, failure, last, now);
         let decided =
             self.on_call(|call, _, random| call.on_failure_of(number, now, &failure, random));
@@ -65,7 +68,11 @@ impl<H: AsRef<Core>> Engine<H> {
             }
             // Another copy may still bring the success.
             Ok(None) => (),
-            Err(reason) => self.stop(reason, Some(now), error),
+            Err(reason) => {
+                // That of the copy that decided is the driver's, and gone from here.
+                let error = error.filter(|_| !is_outranked);
+                self.stop(reason, Some(now), error);
+            }
         }
     }
 
@@ -81,6 +88,19 @@ impl<H: AsRef<Core>> Engine<H> {
         }
         self.shared().count_stop(StopReason::Cancelled);
         self.stop(StopReason::Cancelled, now, None);
+    }
+
+    /// What copies of the attempt that was cut have failed with holds for the layers above, too.
+    pub(super) fn heed_failed_copies(&mut self, before: Option<Failure>) {
+        let Some(before) = before else { return };
+        let shared = self.shared();
+        let all = joined(before, Duration::ZERO, TIMED_OUT, |failure| {
+            shared.class_of(failure)
+        });
+        self.story().join(all);
+        if all.hint == Some(Hint::Stop) {
+            tell_current(StopReason::DoNotRetry);
+        }
     }
 
     /// Notes the attempts that run, where nothing will follow them: what they did is not known.

@@ -78,7 +78,7 @@ pub struct Engine<H: AsRef<Core>> {
     /// Up to this number, the attempts were polled in this turn before there was an engine.
     pub(super) polled: u32,
     /// An error that was told before the last one says more against a retry.
-    is_outranked: bool,
+    keeps_earlier_error: bool,
     /// The attempt that is being executed: if that unwinds, it has panicked.
     executing: Option<u32>,
     /// Never locked: it makes an engine `Sync`, which a timer is not.
@@ -338,7 +338,7 @@ impl<H: AsRef<Core>> Engine<H> {
 
     /// Whether the error of another copy, told before the last one, is the call's: it says more against a retry.
     pub fn keeps_earlier_error(&self) -> bool {
-        self.is_outranked
+        self.keeps_earlier_error
     }
 
     /// How many attempts have begun.

@@ -191,7 +191,7 @@ impl Stopped {
     /// The give-up with what this classifier keeps of the last error, and knows of its causes.
     pub(super) fn keep<E, C: Judge<E>>(self, by: &C, error: Option<E>) -> GaveUp<C::Error> {
         let known = error.as_ref().and_then(|error| by.as_error(error));
-        let causes = known.and_then(|error| causes(&error, error));
+        let causes = known.and_then(|error| causes(&format_args!("{error:#}"), error));
         let mut gave_up = self.with_error(error.map(|error| by.keep(error)));
         gave_up.stopped.story.causes = causes;
         gave_up

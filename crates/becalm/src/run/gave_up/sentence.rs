@@ -39,7 +39,8 @@ impl<E> GaveUp<E> {
         of: impl for<'e> FnOnce(&'e E) -> Option<&'e (dyn Error + 'static)>,
     ) -> Self {
         let known = self.error.as_ref().and_then(of);
-        self.stopped.story.causes = known.and_then(|error| causes(&error, error));
+        self.stopped.story.causes =
+            known.and_then(|error| causes(&format_args!("{error:#}"), error));
         self
     }
 }
