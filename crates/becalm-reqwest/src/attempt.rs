@@ -142,7 +142,7 @@ impl Exchanges<'_> {
             result => return Ok((result, followed)),
         };
         if answer.status() != StatusCode::UNAUTHORIZED {
-            credentials.accept(&known);
+            credentials.answered(&known, answer.status());
             return Ok((Ok(answer), followed));
         }
         let may_renew = credentials.refuse(&known);

@@ -171,7 +171,7 @@ impl ClientBuilder {
     }
 
     /// Sends credentials to this server, and to no other: what `fetch` brings is the `Authorization` of each request that
-    /// has none of its own. `None` means that there are none: the request goes without.
+    /// has none of its own. `None` means that there are none: the request goes with those that the server has refused last, or without.
     ///
     /// A 401 has them fetched anew, and the request is sent again. That is safe for every method, because it was refused. After a
     /// redirect the 401 proves nothing: the server that redirects may have done the request. Then it is sent again only if its
@@ -182,7 +182,8 @@ impl ClientBuilder {
     /// `fetch` runs once for all requests that wait for it, as a task of its own: outside of every attempt and of the call that
     /// asked first, with its own [time limit](Self::login_timeout). Calls wait for it before and between their attempts, up to their
     /// deadline. If it brings nothing, or what the server refuses, the next ones come at growing distances (up to 30 s, and never
-    /// more than ten in ten seconds); calls in between are sent with what there is.
+    /// more than ten in ten seconds), until the server answers a request with them by anything but a 401, 407, 408, 429 or 5xx. Calls in
+    /// between are sent with what there is.
     ///
     /// ```
     /// # use becalm::Policy;
@@ -221,7 +222,8 @@ impl ClientBuilder {
     }
 
     /// Judges answers: `Some` is what an answer means, whatever HTTP says of it, and `None` leaves it to
-    /// [`becalm::http::verdict`]. The body is there of a success, of a request with [`whole`](RequestBuilder::whole).
+    /// [`becalm::http::verdict`]. The body is there of a success, of a request with [`whole`](RequestBuilder::whole). A 401 after
+    /// which [credentials](Self::credentials) are renewed is not judged.
     ///
     /// ```
     /// # use becalm::Policy;

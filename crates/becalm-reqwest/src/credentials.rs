@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use becalm::http::Origin;
-use http::HeaderValue;
+use http::{HeaderValue, StatusCode};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
@@ -46,8 +46,6 @@ type Fetch = dyn Fn() -> Pin<Box<dyn Future<Output = Option<HeaderValue>> + Send
 struct State {
     time_limit: Duration,
     latest: Latest,
-    /// The server has refused the latest value.
-    is_refused: bool,
     is_running: bool,
     /// When the last logins began.
     began: VecDeque<Instant>,
@@ -65,6 +63,8 @@ pub(super) struct Latest {
     pub value: Option<HeaderValue>,
     /// The server has accepted it.
     is_accepted: bool,
+    /// The server has refused it.
+    is_refused: bool,
 }
 
 impl Latest {
@@ -81,7 +81,6 @@ impl Credentials {
         let state = State {
             time_limit: TIME_LIMIT,
             latest: Latest::default(),
-            is_refused: false,
             is_running: false,
             began: VecDeque::new(),
             in_vain: 0,
@@ -156,26 +155,41 @@ impl Credentials {
         Some((ended, round, left))
     }
 
-    /// The server has accepted these.
-    pub fn accept(&self, these: &Latest) {
-        if these.is_accepted {
+    /// The server has answered a request with these, and not by a 401.
+    pub fn answered(&self, these: &Latest, status: StatusCode) {
+        if these.is_accepted || !tells_of_credentials(status) {
             return;
         }
         let mut state = self.login.state();
         if state.latest.round == these.round {
             state.latest.is_accepted = true;
+            if these.is_refused {
+                state.latest.is_refused = false; // it takes again what it has refused
+            }
             (state.in_vain, state.paused_until) = (0, None);
         }
     }
 
-    /// The server has refused these: whether there are others, or a login may bring some.
+    /// The server has refused these: whether there are others, or a login may bring some. None follows what was known
+    /// to be refused: one has just ended, or may not begin.
     pub fn refuse(&self, these: &Latest) -> bool {
         let mut state = self.login.state();
         if state.latest.round == these.round {
-            state.is_refused = true;
+            (state.latest.is_refused, state.latest.is_accepted) = (true, false);
         }
-        state.has_some() || state.is_running || state.may_begin(Instant::now())
+        let may_begin = !these.is_refused && state.may_begin(Instant::now());
+        state.has_some() || state.is_running || may_begin
     }
+}
+
+/// Whether who answers so has read the credentials: a server that fails, or turns away a load, and a proxy may not have.
+fn tells_of_credentials(status: StatusCode) -> bool {
+    let unread = [
+        StatusCode::PROXY_AUTHENTICATION_REQUIRED,
+        StatusCode::REQUEST_TIMEOUT,
+        StatusCode::TOO_MANY_REQUESTS,
+    ];
+    !status.is_server_error() && !unread.contains(&status)
 }
 
 impl Login {
@@ -196,7 +210,7 @@ impl Login {
 
 impl State {
     fn has_some(&self) -> bool {
-        self.latest.value.is_some() && !self.is_refused
+        self.latest.value.is_some() && !self.latest.is_refused
     }
 
     fn may_begin(&self, now: Instant) -> bool {
@@ -215,12 +229,12 @@ impl State {
 
     fn end(&mut self, value: Option<HeaderValue>, now: Instant) {
         self.is_running = false;
-        self.is_refused = false;
-        self.latest = Latest {
-            round: self.latest.round + 1,
-            value,
-            is_accepted: false,
-        };
+        self.latest.round += 1;
+        self.latest.is_accepted = false;
+        // Without another, the one that was refused stays: the server may take it again.
+        if value.is_some() {
+            (self.latest.value, self.latest.is_refused) = (value, false);
+        }
         // The second follows at once, for a token that was about to end; then they become rarer.
         let pause = self.in_vain.checked_sub(1).map(|doublings| {
             let longest = Duration::from_secs(1 << doublings.min(10)).min(LONGEST_PAUSE);
@@ -348,5 +362,44 @@ mod tests {
             catch_unwind(polls).is_err()
         });
         assert_eq!(panicked, Some(true));
+    }
+
+    #[test]
+    fn logins_in_vain_become_rarer_until_an_answer_accepts_one() {
+        let credentials = Credentials::new(shop(), || async { None });
+        let began = Instant::now();
+        let fails = |now| {
+            let mut state = credentials.login.state();
+            state.begin(now);
+            state.end(None, now);
+            state
+                .paused_until
+                .map_or(Duration::ZERO, |until| until - now)
+        };
+        for times in 0..2 {
+            let mut now = began + 1000 * PERIOD * times;
+            for longest in [0, 1, 2, 4, 8, 16, 30, 30] {
+                assert!(credentials.login.state().may_begin(now));
+                let (pause, longest) = (fails(now), Duration::from_secs(longest));
+                assert!(
+                    (longest / 2..=longest).contains(&pause),
+                    "{pause:?} of {longest:?}"
+                );
+                now += pause;
+                let early = now
+                    .checked_sub(Duration::from_millis(1))
+                    .expect("an instant");
+                assert_eq!(credentials.login.state().may_begin(early), pause.is_zero());
+            }
+            fails(now);
+            // A proxy that says so has read none.
+            for status in [407, 408, 429, 500, 503] {
+                let status = StatusCode::from_u16(status).expect("a status");
+                credentials.answered(&credentials.latest(), status);
+                assert!(!credentials.login.state().may_begin(now), "{status}");
+            }
+            credentials.answered(&credentials.latest(), StatusCode::FORBIDDEN);
+            assert!(credentials.login.state().may_begin(now));
+        }
     }
 }

@@ -99,9 +99,19 @@ async fn the_budget_pays_what_is_sent_again_and_logins_become_rarer() {
     }
     assert!(server.count() <= 1000 + 10, "{} requests", server.count());
     let logins = fetched.load(Ordering::SeqCst);
-    let periods = usize::try_from(began.elapsed().as_secs() / 10).expect("a short test");
-    let allowed = 10 * (1 + periods);
+    let allowed = logins_since(began);
     assert!((2..=allowed).contains(&logins), "{logins} logins");
+}
+
+/// At most so many begin that help nobody: two at once, and then one a pause, each half as long as it may be.
+fn logins_since(began: Instant) -> usize {
+    let elapsed = began.elapsed();
+    let pauses = [500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000].into_iter();
+    let ends = pauses.scan(Duration::ZERO, |end, pause| {
+        *end += Duration::from_millis(pause);
+        Some(*end)
+    });
+    2 + ends.filter(|end| *end <= elapsed).count()
 }
 
 #[tokio::test]
@@ -109,11 +119,36 @@ async fn a_login_that_fails_is_not_repeated_by_each_call() {
     let server = Server::start(Version::Http1, []).await;
     server.want("never");
     let (client, fetched) = client_of(&server, &[]);
+    let began = Instant::now();
     for _ in 0..100 {
         assert_eq!(statuses(10, || client.get(server.url())).await, [401; 10]);
     }
     assert_eq!(server.count(), 1000);
-    assert!(fetched.load(Ordering::SeqCst) <= 10);
+    let (logins, allowed) = (fetched.load(Ordering::SeqCst), logins_since(began));
+    assert!((2..=allowed).contains(&logins), "{logins} logins");
+}
+
+#[tokio::test]
+async fn what_was_refused_once_is_sent_while_no_login_brings_another() {
+    let server = Server::start(Version::Http1, []).await;
+    let (client, fetched) = client_of(&server, &["first"]);
+    for (wants, status, logins, sent) in [
+        ("first", 200, 1, 1),
+        ("other", 401, 2, 2),
+        ("other", 401, 3, 3),
+        ("first", 200, 3, 4),
+        ("first", 200, 3, 5),
+    ] {
+        server.want(wants);
+        assert_eq!(statuses(1, || client.get(server.url())).await, [status]);
+        let counted = (fetched.load(Ordering::SeqCst), server.count());
+        assert_eq!(counted, (logins, sent));
+    }
+    let all = server.seen();
+    assert!(
+        all.iter()
+            .all(|seen| seen.header("authorization") == Some("first"))
+    );
 }
 
 #[tokio::test]
