@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use becalm::classify::Verdict;
 use becalm::{Attempt, Retrier};
-use becalm_tower::client::{ReplayBody, Unready};
+use becalm_tower::client::ReplayBody;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{Empty, Full};
@@ -24,25 +24,20 @@ pub(super) type NoBody = Empty<Bytes>;
 #[derive(Debug, Clone)]
 pub(super) struct Attempts<S> {
     pub channel: S,
-    /// Of the first attempt.
-    pub unready: Unready,
     pub messages: Bytes,
     pub retrier: Retrier<ByStatus>,
 }
 
 impl<S, D> Service<Request<ReplayBody<NoBody>>> for Attempts<S>
 where
-    S: Service<Request<Body>, Response = Response<D>, Error: Send + 'static>,
+    S: Service<Request<Body>, Response = Response<D>>,
 {
     type Response = Response<D>;
     type Error = S::Error;
     type Future = Judged<S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        match self.unready.take() {
-            Some(error) => Poll::Ready(Err(error)),
-            None => self.channel.poll_ready(context),
-        }
+        self.channel.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<ReplayBody<NoBody>>) -> Judged<S::Future> {

@@ -82,8 +82,8 @@ where
     type Error = Status;
     type Future = RetryFuture<S, D>;
 
-    /// As soon as the channel is, so that what is above may shed: the first attempt takes that place. If it cannot become
-    /// ready, the first attempt has failed.
+    /// As soon as the channel is, so that what is above may shed: the first attempt takes that place, unless a guard of the
+    /// policy makes it wait. If the channel cannot become ready, the first attempt has failed.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
         if !self.unready.is_some() {
             if let Err(error) = ready!(self.channel.poll_ready(context)) {
@@ -119,11 +119,11 @@ where
         let retrier = method.retrier.clone();
         let repeats = method.layer.layer(Attempts {
             channel,
-            unready: tower::Unready::of(unready),
             messages,
             retrier,
         });
-        let future = repeats.send(Request::from_parts(head, NoBody::new()), options);
+        let request = Request::from_parts(head, NoBody::new());
+        let future = repeats.send(request, unready, options);
         RetryFuture {
             stage: Stage::Repeated { future },
         }

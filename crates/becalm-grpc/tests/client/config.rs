@@ -16,8 +16,8 @@ use tower::{Layer, Service};
 
 use crate::orders::{Order, OrdersClient};
 
-/// What the channel does with an attempt: this status after so many milliseconds. After the last of a script it
-/// succeeds at once.
+/// What the channel does with an attempt: this status after so many milliseconds, a success with a message. After the
+/// last of a script it succeeds at once.
 type Does = (u64, Status);
 
 /// An attempt: when it came, after the first, in milliseconds; and its count of previous ones.
@@ -74,14 +74,15 @@ impl Service<Request<Body>> for MadeUp {
         self.seen.lock().expect("unpoisoned").push(seen);
         let does = self.script.lock().expect("unpoisoned").pop_front();
         Box::pin(async move {
-            let Some((after, status)) = does else {
+            let (after, status) = does.unwrap_or((0, Status::ok("")));
+            sleep(Duration::from_millis(after)).await;
+            if status.code() == Code::Ok {
                 let messages = http_body_util::Full::new(bytes::Bytes::from_static(&[0; 5]));
                 let mut answer = Response::new(Body::new(messages));
                 let kind = "application/grpc".parse().expect("valid");
                 answer.headers_mut().insert("content-type", kind);
                 return Ok(answer);
-            };
-            sleep(Duration::from_millis(after)).await;
+            }
             Ok(status.into_http())
         })
     }
@@ -150,18 +151,21 @@ async fn copies_go_out_while_no_answer_has_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fatal_status_or_a_negative_pushback_ends_all_copies() {
+async fn no_copy_follows_a_fatal_status_or_a_negative_pushback_and_one_that_runs_may_succeed() {
     for (status, code) in [
         (Status::internal(""), Code::Internal),
         (pushback("-1"), Code::Unavailable),
     ] {
-        let channel = MadeUp::new([(60_000, unavailable()), (100, status)]);
-        let mut client = channel.client(&for_all(HEDGING));
-        let began = Instant::now();
-        let ended = client.get(Order::of("a lamp")).await;
-        assert_eq!(ended.expect_err("it is fatal").code(), code);
-        assert_eq!(began.elapsed().as_millis(), 600);
-        assert_eq!(channel.seen(), counted([0, 500]));
+        let others = [(Status::ok(""), None), (unavailable(), Some(code))];
+        for (other, told) in others {
+            let channel = MadeUp::new([(60_000, other), (100, status.clone())]);
+            let mut client = channel.client(&for_all(HEDGING));
+            let began = Instant::now();
+            let ended = client.get(Order::of("a lamp")).await;
+            assert_eq!(ended.err().map(|status| status.code()), told);
+            assert_eq!(began.elapsed().as_millis(), 60_000);
+            assert_eq!(channel.seen(), counted([0, 500]));
+        }
     }
     // What is not fatal is waited out by the others.
     let channel = MadeUp::new([(900, unavailable()), (100, unavailable())]);

@@ -70,8 +70,8 @@ where
     type Error = NoAnswer<S::Error>;
     type Future = RetryFuture<S, B, D, C>;
 
-    /// As soon as the service below is, so that what is above may shed: the first attempt takes that place. If it cannot
-    /// become ready, the first attempt has failed.
+    /// As soon as the service below is, so that what is above may shed: the first attempt takes that place, unless a guard of
+    /// the policy makes it wait. If the service cannot become ready, the first attempt has failed.
     ///
     /// A caller need not ask. Each attempt waits until the service below is ready, within its own time limit; what was waited
     /// here is no part of that.
@@ -102,15 +102,21 @@ where
 
 impl<S, C: Clone> Retry<S, C> {
     /// Sends one request with these options, for a driver that makes the service below anew for each: as a call does,
-    /// without a clone of the service, and whatever options are in the extensions.
-    pub fn send<B, D>(self, request: Request<B>, own: RetryOptions) -> RetryFuture<S, B, D, C>
+    /// without a clone of the service, and whatever options are in the extensions. If the service below could not become
+    /// ready, the first attempt has failed with that error.
+    pub fn send<B, D>(
+        self,
+        request: Request<B>,
+        unready: Option<S::Error>,
+        own: RetryOptions,
+    ) -> RetryFuture<S, B, D, C>
     where
         S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
         B: Body + Unpin,
     {
         begin(
             self.service,
-            None,
+            unready,
             &self.retriers,
             self.settings,
             request,
@@ -140,6 +146,7 @@ where
         last: None,
         engine: None,
         service,
+        may_hold_place: true,
         unready,
         source: Source::new(body, settings.replay_limit, length),
         options: own.of_call(retrier.as_ref(), &mut head),
@@ -175,6 +182,8 @@ pin_project_lite::pin_project! {
         engine: Option<Engine<Core>>,
         retrier: Retrier<C>,
         service: S,
+        // The one that the caller waited for: until the first poll.
+        may_hold_place: bool,
         // Of the first attempt.
         unready: Option<S::Error>,
         source: Option<Arc<Source<B>>>,
@@ -231,6 +240,11 @@ where
                 }))
             }
             Poll::Pending => {
+                // A guard makes the first attempt wait, perhaps for a retry that has passed the guard and now needs the
+                // place below. So every attempt passes the guards first, and takes that place after them.
+                if mem::take(this.may_hold_place) && engine.attempts() == 0 {
+                    *this.service = this.service.clone();
+                }
                 if let Some(source) = this.source {
                     source.give_up_held(engine.attempts());
                 }

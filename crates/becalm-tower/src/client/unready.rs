@@ -10,15 +10,6 @@ use std::sync::Mutex;
 pub struct Unready(Mutex<Option<Box<dyn Any + Send>>>);
 
 impl Unready {
-    /// What was [taken](Self::take) of another.
-    pub fn of(error: Option<impl Any + Send>) -> Self {
-        let mut unready = Self::default();
-        if let Some(error) = error {
-            unready.set(error);
-        }
-        unready
-    }
-
     /// Whether there is one.
     pub fn is_some(&mut self) -> bool {
         self.slot().is_some()

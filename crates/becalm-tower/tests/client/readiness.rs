@@ -9,17 +9,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use becalm::StopReason;
+use becalm::rate::AdaptiveRate;
+use becalm::{Bulkhead, Jitter, StopReason};
 use becalm_http_faults::quick;
 use becalm_tower::client::{Boxed, ReplayBody, RetryLayer};
 use http::{Request, Response};
-use http_body_util::Empty;
+use http_body_util::{Empty, Full};
 use hyper::body::Bytes;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tower::buffer::Buffer;
+use tower::limit::ConcurrencyLimit;
 use tower::util::BoxCloneService;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
+
+use crate::made_up::{MadeUp, answers, request};
 
 type Body = Empty<Bytes>;
 type Waited = BoxCloneService<Request<ReplayBody<Body>>, Response<Body>, io::Error>;
@@ -211,6 +215,18 @@ impl Clone for Counted {
     }
 }
 
+impl Counted {
+    fn answer(fails: &AtomicUsize) -> Response<Body> {
+        let mut answer = Response::new(Body::new());
+        let count = |left: usize| left.checked_sub(1);
+        let order = Ordering::SeqCst;
+        if fails.fetch_update(order, order, count).is_ok() {
+            *answer.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
+        }
+        answer
+    }
+}
+
 impl<B> Service<Request<B>> for Counted {
     type Response = Response<Body>;
     type Error = Infallible;
@@ -221,13 +237,7 @@ impl<B> Service<Request<B>> for Counted {
     }
 
     fn call(&mut self, _: Request<B>) -> Self::Future {
-        let mut answer = Response::new(Body::new());
-        let count = |left: usize| left.checked_sub(1);
-        let (order, fails) = (Ordering::SeqCst, &self.fails);
-        if fails.fetch_update(order, order, count).is_ok() {
-            *answer.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
-        }
-        ready(Ok(answer))
+        ready(Ok(Counted::answer(&self.fails)))
     }
 }
 
@@ -247,5 +257,60 @@ async fn a_service_that_is_ready_is_cloned_once_for_a_call_however_often_it_is_r
         let made = attempt.map_or(1, |attempt| attempt.number() as usize);
         assert_eq!((made, attempt.is_some()), (failures + 1, failures > 0));
         assert_eq!(clones.load(Ordering::SeqCst), 1);
+    }
+}
+
+/// Three clients ask for a place below, and the first call is made again: its retry passes the bulkhead before it has that place.
+#[tokio::test(start_paused = true)]
+async fn who_waits_in_the_bulkhead_holds_no_place_that_a_retry_needs() {
+    let policy = quick().jitter(Jitter::None).attempt_timeout(None);
+    let policy = policy.bulkhead(Bulkhead::calls(1).waiting(10));
+    let fails = Arc::new(AtomicUsize::new(1));
+    let busy_once = move |_| {
+        let fails = Arc::clone(&fails);
+        async move {
+            sleep(Duration::from_millis(10)).await;
+            Ok::<_, Infallible>(Counted::answer(&fails))
+        }
+    };
+    let client = ServiceBuilder::new()
+        .layer(RetryLayer::new(&policy.retrier().expect("a valid policy")))
+        .concurrency_limit(1)
+        .service_fn(busy_once);
+    let began = Instant::now();
+    let mut calls = JoinSet::new();
+    for _ in 0..3 {
+        let mut client = client.clone();
+        calls.spawn(async move {
+            let ready = client.ready().await.expect("ready");
+            ready.call(Request::new(Body::new())).await
+        });
+    }
+    for answer in calls.join_all().await {
+        assert_eq!(answer.expect("an answer").status(), 200);
+    }
+    let took = began.elapsed().as_millis();
+    assert!((40..45).contains(&took), "one by one: {took}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_attempt_that_is_paced_holds_no_place() {
+    let mut limited = ConcurrencyLimit::new(MadeUp::new([answers(429)]), 1);
+    let policy = quick().attempts(1).rate(AdaptiveRate::cubic());
+    let retrier = policy.retrier().expect("a valid policy");
+    let mut client = RetryLayer::new(&retrier).layer(limited.clone());
+    for is_paced in [false, true] {
+        let ready = ServiceExt::<Request<Full<Bytes>>>::ready(&mut client).await;
+        let mut call = Box::pin(ready.expect("ready").call(request("GET", "")));
+        if is_paced {
+            let wait = timeout(Duration::from_millis(1), call.as_mut()).await;
+            assert!(wait.is_err(), "after a 429 it waits for its turn");
+            let place = ServiceExt::<Request<ReplayBody<Body>>>::ready(&mut limited);
+            let place = timeout(Duration::from_millis(1), place).await;
+            place.expect("it is free").expect("ready");
+            limited = limited.clone();
+        }
+        let status = if is_paced { 200 } else { 429 };
+        assert_eq!(call.await.expect("an answer").status(), status);
     }
 }
