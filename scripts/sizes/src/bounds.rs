@@ -4,12 +4,12 @@
 
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
-    ("becalm", 20_940),
+    ("becalm", 20_960),
     ("becalm-cli", 10_500),
     ("becalm-ws", 7_000),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 103_820;
+pub const LINES_OF_ALL: usize = 103_920;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 5;
