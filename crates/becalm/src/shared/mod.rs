@@ -17,6 +17,7 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::budget::{Budgets, Gauge, RetryBudget};
+#[cfg(feature = "std")]
 use crate::classify::{Class, Failure};
 use crate::decide::Rules;
 use crate::gauges::{DemandCounts, ObservedCounts, StopCounts};
@@ -186,6 +187,7 @@ impl Shared {
     }
 
     /// The class of a failure by the lists of the policy in force.
+    #[cfg(feature = "std")]
     pub(crate) fn class_of(&self, failure: &Failure) -> Class {
         self.rules_of(&self.hold_rules()).class_of(failure)
     }
