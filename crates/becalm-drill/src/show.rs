@@ -97,3 +97,14 @@ pub struct Section {
     /// What the figures say.
     pub conclusion: String,
 }
+
+impl Section {
+    /// Of these figures with their legend.
+    pub fn new((table, legend): (Table, &'static str), conclusion: &str) -> Self {
+        Self {
+            table,
+            legend,
+            conclusion: conclusion.to_owned(),
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! How does a client get credentials? By one login for all of its requests that wait, outside of every attempt.
 //!
 //! A login is a task of its own: it survives the attempt and the call that asked first, has its own time limit, and is
-//! shared by all that wait. Logins that help nobody become rarer.
+//! shared by all that wait. Logins that bring nothing become rarer.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,14 +18,14 @@ use tokio::time::{Instant, timeout};
 /// The longest time of a login, where none is set.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// At most so many logins in any [`PERIOD`].
+/// The most logins in any [`PERIOD`].
 const LOGINS: usize = 10;
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// How long after its time limit a login has to end.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The longest pause between logins that help nobody.
+/// The longest pause between logins that bring nothing.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What `Authorization` says to one server, and how it is renewed.

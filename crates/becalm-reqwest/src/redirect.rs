@@ -139,7 +139,7 @@ pub(super) async fn watched(
 }
 
 impl Redirects {
-    /// Whether this is a redirect of what was not done, of which no policy was asked.
+    /// Whether this redirects what was not done, and no policy was asked.
     fn has_left(&self, answer: &Response) -> bool {
         let redirects = matches!(answer.status().as_u16(), 301 | 302 | 307 | 308);
         let is_asked = !self.request.follows_none;

@@ -83,12 +83,7 @@ impl BlipOutcome {
 
     /// The figures, and what they say.
     pub fn section(&self) -> Section {
-        let (table, legend) = self.table();
-        Section {
-            table,
-            legend,
-            conclusion: self.conclusion.clone(),
-        }
+        Section::new(self.table(), &self.conclusion)
     }
 
     /// The figures side by side, and what their words mean.
@@ -139,7 +134,7 @@ pub mod tests {
     use becalm::Policy;
     use std::collections::BTreeMap;
 
-    /// 3,100 calls, a hundred of which begin in the blip: all of them fail with one attempt, and so many with retries.
+    /// 3,100 calls. A hundred begin in the blip: all of these fail with one attempt, and `failed` with retries.
     pub fn outcome(failed: u32, retries: u32) -> BlipOutcome {
         let setup = usual();
         let [alone, unlimited, protected] = variants(&Policy::default(), setup.client_timeout);

@@ -81,12 +81,7 @@ impl TailOutcome {
 
     /// The figures, and what they say.
     pub fn section(&self) -> Section {
-        let (table, legend) = self.table();
-        Section {
-            table,
-            legend,
-            conclusion: self.conclusion.clone(),
-        }
+        Section::new(self.table(), &self.conclusion)
     }
 
     /// The figures side by side, and what their words mean.

@@ -16,7 +16,7 @@ use tower::{Layer, Service};
 
 use crate::orders::{Order, OrdersClient};
 
-/// What the channel does with an attempt: this status after so many milliseconds, a success with a message. After the
+/// What the channel does with an attempt: it answers this status after this number of milliseconds, a success with a message. After the
 /// last of a script it succeeds at once.
 type Does = (u64, Status);
 

@@ -48,7 +48,7 @@ fn client_with(
     (client.build().expect("a client"), count)
 }
 
-/// The statuses of so many requests that are sent at once; 0 for none.
+/// Sends this number of requests at once. Their statuses; 0 for no answer.
 async fn statuses(count: usize, request: impl Fn() -> RequestBuilder) -> Vec<u16> {
     let mut calls = JoinSet::new();
     for _ in 0..count {
@@ -103,7 +103,7 @@ async fn the_budget_pays_what_is_sent_again_and_logins_become_rarer() {
     assert!((2..=allowed).contains(&logins), "{logins} logins");
 }
 
-/// At most so many begin that help nobody: two at once, and then one a pause, each half as long as it may be.
+/// The most logins that begin and bring nothing: two at once, and then one a pause, each half as long as it may be.
 fn logins_since(began: Instant) -> usize {
     let elapsed = began.elapsed();
     let pauses = [500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000].into_iter();

@@ -123,7 +123,7 @@ mod cell {
             }
         }
 
-        /// Adds one, whoever the owner is.
+        /// Adds one, for any owner.
         #[cold]
         pub fn add(&self, thread: u64) {
             if !self.begin(thread) {

@@ -26,7 +26,7 @@ pub struct Judge(Arc<Says>);
 type Says = dyn Fn(&Answer<'_>) -> Option<Verdict> + Send + Sync;
 
 impl<'a> Answer<'a> {
-    /// An answer of which the body is not read.
+    /// An answer whose body is not read.
     pub const fn new(status: StatusCode, headers: &'a HeaderMap) -> Self {
         Self {
             status,

@@ -101,7 +101,7 @@ impl<F, C> Blocking<'_, F, C> {
             }
             Err(error) => {
                 let mut engine = first.hand_over(inside);
-                engine.failed_with(attempt, &classifier, &error, &mut |_| ());
+                engine.failed_with(attempt, &classifier, &error);
                 drive(engine, Some(error), &mut operation, &classifier)
             }
         }
@@ -133,7 +133,7 @@ where
     }
     let mut engine = plain::hand_over(core);
     engine.returned(inside);
-    engine.failed(attempt.number(), failure, Some(shown), &mut |_| ());
+    engine.failed(attempt.number(), failure, Some(shown));
     drive(engine, Some(error), operation, classifier)
 }
 
@@ -159,7 +159,7 @@ where
                 return Ok(value);
             }
             Err(error) => {
-                engine.failed_with(attempt, classifier, &error, &mut |_| ());
+                engine.failed_with(attempt, classifier, &error);
                 last = Some(error);
             }
         }

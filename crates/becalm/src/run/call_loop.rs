@@ -287,7 +287,7 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         if let Some(attempt) = self.attempt.take() {
             let (failure, error) = self.told.take().unwrap_or((TIMED_OUT, None));
             let shown = error.as_ref().map(|error| error as &dyn Display);
-            engine.failed(attempt.number(), failure, shown, &mut |_| ());
+            engine.failed(attempt.number(), failure, shown);
             self.error = error.or(self.error.take());
         }
         Some(engine)

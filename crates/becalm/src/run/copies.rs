@@ -142,8 +142,7 @@ where
                 }
                 Some((attempt, Err(error))) => {
                     polled = 0;
-                    let cut = &mut |number| self.as_mut().cut(number);
-                    engine.failed_with(attempt, classifier, &error, cut);
+                    engine.failed_with(attempt, classifier, &error);
                     if !engine.keeps_earlier_error() {
                         *last = Some(error);
                     }

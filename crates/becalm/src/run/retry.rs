@@ -173,7 +173,7 @@ where
         }
         let mut engine = plain::hand_over(*this.core);
         engine.returned(inside);
-        engine.failed(attempt.number(), failure, Some(shown), &mut |_| ());
+        engine.failed(attempt.number(), failure, Some(shown));
         self.first_failed(engine, error, context)
     }
 
@@ -227,7 +227,7 @@ where
             Poll::Ready(Err(error)) => {
                 this.copies.as_mut().clear();
                 let mut engine = first.hand_over(inside);
-                engine.failed_with(attempt, this.classifier, &error, &mut |_| ());
+                engine.failed_with(attempt, this.classifier, &error);
                 self.first_failed(engine, error, context)
             }
             Poll::Pending => self.first_pends(first.hand_over(inside), attempt, context),

@@ -33,7 +33,7 @@ use crate::scope::Scope;
 ///             };
 ///             let attempt = first.attempt();
 ///             let mut engine = Box::new(first.into_engine(inside));
-///             engine.failed_with(attempt, retrier.classifier(), &error, &mut |_| ());
+///             engine.failed_with(attempt, retrier.classifier(), &error);
 ///             engine
 ///         }
 ///         // It has to wait, or the policy refuses it.
@@ -53,7 +53,7 @@ use crate::scope::Scope;
 ///                 engine.succeeded(attempt.number());
 ///                 return Some(value);
 ///             }
-///             Err(error) => engine.failed_with(attempt, retrier.classifier(), &error, &mut |_| ()),
+///             Err(error) => engine.failed_with(attempt, retrier.classifier(), &error),
 ///         }
 ///     }
 /// }

@@ -165,7 +165,7 @@ fn law_holds(rounds: u64, each: u64) {
     assert!(worst <= 0, "{worst} too much: {sums:?}");
 }
 
-/// Of 16 operations eleven succeed, four ask for a token, of which one in four comes back, and one lets time pass.
+/// Of 16 operations eleven succeed, four ask for a token, and one lets time pass. One token in four comes back.
 fn work(budget: &RatioBudget, sums: &Sums, operations: u64, seed: u64) {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     for _ in 0..operations {

@@ -113,7 +113,7 @@ fn what_was_told_inside_is_heard() {
         .enter_with_scope(|| retrier.retry_blocking(|attempt| stopped(&attempt)));
     assert_eq!(inside.told_below(), Some(StopReason::DoNotRetry));
     let mut engine = first.into_engine(inside);
-    engine.failed(1, becalm::Failure::transient(), None, &mut |_| ());
+    engine.failed(1, becalm::Failure::transient(), None);
     let stopped = engine.take_stopped().expect("it stops");
     assert_eq!(stopped.reason(), StopReason::DoNotRetry);
 }
@@ -199,7 +199,7 @@ fn bound(
         let inside = held.scope();
         let engine = held.engine(inside);
         let step = below(&mut above, || {
-            engine.failed(number, fault.0, Some(&fault), &mut |_| ());
+            engine.failed(number, fault.0, Some(&fault));
             loop {
                 match engine.step(Waker::noop(), &mut |_| ()) {
                     Step::Wait(until) => retrier.sleeper().block_until(until, None),

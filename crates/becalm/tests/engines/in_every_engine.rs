@@ -78,7 +78,7 @@ pub const DRIVERS: [(&str, Driver); 7] = [
                     return Ok(value);
                 }
                 Err(fault) => {
-                    engine.failed_with(attempt, retrier.classifier(), &fault, &mut |_| ());
+                    engine.failed_with(attempt, retrier.classifier(), &fault);
                     last = Some(fault);
                 }
             }
@@ -137,7 +137,7 @@ fn every_attempt_of_a_keyed_call_carries_its_key_in_every_engine() {
     let mut engine = retrier.engine().keyed_with(key).begin();
     while let Ok(attempt) = engine.block_attempt() {
         let fault = operation(attempt).unwrap_err();
-        engine.failed_with(attempt, retrier.classifier(), &fault, &mut |_| ());
+        engine.failed_with(attempt, retrier.classifier(), &fault);
     }
     assert_eq!(keys.into_inner(), [Some(key); 4 * 3]);
 }
@@ -196,7 +196,7 @@ fn c4_a_driver_may_say_that_the_body_is_gone() {
     assert!(engine.block_attempt().is_ok());
     engine.body_is_consumed();
     assert!(!engine.scope_of(1).is_repeated_above());
-    engine.failed(1, Fault::DOWN.0, Some(&Fault::DOWN), &mut |_| ());
+    engine.failed(1, Fault::DOWN.0, Some(&Fault::DOWN));
     let stopped = engine.block_attempt().unwrap_err();
     assert_eq!(stopped.reason(), StopReason::BodyNotReplayable);
 }

@@ -253,7 +253,7 @@ pub fn by_first_attempt<T>(
                 }
                 Err(fault) => {
                     let mut engine = Box::new(first.into_engine(inside));
-                    engine.failed_with(attempt, retrier.classifier(), &fault, &mut |_| ());
+                    engine.failed_with(attempt, retrier.classifier(), &fault);
                     last = Some(fault);
                     engine
                 }
@@ -271,7 +271,7 @@ pub fn by_first_attempt<T>(
                 return Ok(value);
             }
             Err(fault) => {
-                engine.failed_with(attempt, retrier.classifier(), &fault, &mut |_| ());
+                engine.failed_with(attempt, retrier.classifier(), &fault);
                 last = Some(fault);
             }
         }

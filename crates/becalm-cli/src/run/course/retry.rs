@@ -215,8 +215,7 @@ impl Course<'_> {
             return true;
         };
         self.refuse_a_retry_without_its_input();
-        self.engine
-            .failed(number, failure, Some(&ending), &mut |_| ());
+        self.engine.failed(number, failure, Some(&ending));
         false
     }
 

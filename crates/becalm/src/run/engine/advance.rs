@@ -117,7 +117,7 @@ impl<H: AsRef<Core>> Engine<H> {
             Alarm::Hedge => return self.start_hedge(),
             Alarm::Timeout(number) => {
                 cut(number);
-                self.timed_out(number, cut);
+                self.timed_out(number);
             }
             Alarm::Deadline => {
                 self.cut_all(cut);

@@ -20,15 +20,9 @@ impl<H: AsRef<Core>> Engine<H> {
     /// [`poll_attempt`](Self::poll_attempt) tells. Drop the attempt first.
     ///
     /// Observers see `error`; without one, a time-out has cut the attempt. The attempts beside it go on, whatever it
-    /// was: one of them may succeed. So `cut`, which drops them, is not called at present.
+    /// was: one of them may succeed.
     #[cold]
-    pub fn failed(
-        &mut self,
-        number: u32,
-        failure: Failure,
-        error: Option<&dyn Display>,
-        _cut: &mut dyn FnMut(u32),
-    ) {
+    pub fn failed(&mut self, number: u32, failure: Failure, error: Option<&dyn Display>) {
         let is_outranked = self.call.outranks(&failure);
         let now = self.now();
         // It measured the attempt that is over, and must not measure the wait.

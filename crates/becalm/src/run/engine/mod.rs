@@ -54,7 +54,7 @@ use crate::time::{Cancel, Instant, Sleep, Unpark};
 ///                 engine.succeeded(attempt.number());
 ///                 return Some(value);
 ///             }
-///             Err(error) => engine.failed_with(attempt, retrier.classifier(), &error, &mut |_| ()),
+///             Err(error) => engine.failed_with(attempt, retrier.classifier(), &error),
 ///         }
 ///     }
 /// }
@@ -246,15 +246,9 @@ impl<H: AsRef<Core>> Engine<H> {
 
     /// Tells that this attempt has failed with this error: what the classifier says of it decides what
     /// follows, as in [`failed`](Self::failed).
-    pub fn failed_with<E, C: Judge<E>>(
-        &mut self,
-        attempt: Attempt,
-        classifier: &C,
-        error: &E,
-        cut: &mut dyn FnMut(u32),
-    ) {
+    pub fn failed_with<E, C: Judge<E>>(&mut self, attempt: Attempt, classifier: &C, error: &E) {
         let (failure, shown) = classifier.judge(attempt, error);
-        self.failed(attempt.number(), failure, Some(shown), cut);
+        self.failed(attempt.number(), failure, Some(shown));
     }
 
     /// Tells that the attempt of this number has failed, and that the driver wants no other: the call ends as
@@ -268,8 +262,8 @@ impl<H: AsRef<Core>> Engine<H> {
     }
 
     /// Tells that a driver's own time-out has cut the attempt of this number.
-    pub fn timed_out(&mut self, number: u32, cut: &mut dyn FnMut(u32)) {
-        self.failed(number, TIMED_OUT, None, cut);
+    pub fn timed_out(&mut self, number: u32) {
+        self.failed(number, TIMED_OUT, None);
     }
 
     /// Ends the call as cancelled, because the driver wants no further attempt. Drop what runs first.
