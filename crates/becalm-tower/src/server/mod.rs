@@ -13,7 +13,7 @@ mod scope;
 pub use admission::{Admission, AdmissionFuture, AdmissionLayer, AdmittedBody};
 pub use body::BufferedBody;
 pub use idempotency::{
-    Answer, Claim, Fingerprint, IdempotencyFuture, IdempotencyLayer, Idempotent, MemoryStore, Name,
-    Store, Task,
+    Answer, Caller, Claim, Fingerprint, IdempotencyFuture, IdempotencyLayer, Idempotent,
+    MemoryStore, Name, Store, Task,
 };
 pub use scope::{ScopeFuture, ScopeLayer, WithScope};

@@ -9,6 +9,7 @@ mod pairs;
 mod replays;
 mod scope;
 mod servers;
+mod shares;
 mod statuses;
 
 use std::time::Duration;

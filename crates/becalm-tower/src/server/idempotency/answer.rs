@@ -62,6 +62,27 @@ impl Answer {
         self.body.as_ref().map_or(0, Bytes::len) + fields.map(length).sum::<usize>()
     }
 
+    /// Whether the operation has not been done, because the request was not one of this server's: it would be refused again.
+    /// A store need not keep it for long.
+    pub fn did_nothing(&self) -> bool {
+        let fields = [Some(&self.headers), self.trailers.as_ref()];
+        let mut fields = fields.into_iter().flatten();
+        let grpc = fields.find_map(|fields| fields.get("grpc-status"));
+        match grpc.map(HeaderValue::as_bytes) {
+            // INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED
+            Some(status) => matches!(status, b"3" | b"5" | b"12"),
+            None => matches!(
+                self.status.as_u16(),
+                400 | 404 | 405 | 406 | 410 | 411 | 413 | 414 | 415 | 417 | 431
+            ),
+        }
+    }
+
+    /// That it was given, and no more.
+    pub(super) fn without_body(&self) -> Self {
+        Self::new(self.status, HeaderMap::new(), None)
+    }
+
     /// What is to be kept of this answer; `None` where a repetition is to be done anew.
     ///
     /// Who gets one of these sends the request again to have it done: a fault of the server (5xx), or "come again"

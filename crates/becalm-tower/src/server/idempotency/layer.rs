@@ -1,5 +1,6 @@
 //! How is it set which requests are done once?
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -104,6 +105,26 @@ impl<T: Store> IdempotencyLayer<T> {
         caller: impl Fn(&Parts) -> Option<C> + Send + Sync + 'static,
     ) -> Self {
         self.with(|rules| rules.caller = Some(Arc::new(move |head| caller(head).map(Into::into))))
+    }
+
+    /// Sets where a request comes from, such as the address that a server of axum puts into the extensions, or the one that your
+    /// proxy names in a header. Where no [`caller`](Self::caller) is set, an address (of IPv6 a /64) is then one caller in the shares
+    /// that a [`Store`] gives to each. Default: an `Authorization` is, and who makes up many of them has many shares.
+    ///
+    /// ```
+    /// # struct ConnectInfo<T>(T);
+    /// # use std::net::SocketAddr;
+    /// # #[cfg(feature = "tokio")] {
+    /// # use becalm_tower::server::{IdempotencyLayer, MemoryStore};
+    /// let layer = IdempotencyLayer::new(MemoryStore::new()).peer(|head| {
+    ///     let peer = head.extensions.get::<ConnectInfo<SocketAddr>>();
+    ///     peer.map(|ConnectInfo(peer)| peer.ip())
+    /// });
+    /// # let _ = layer;
+    /// # }
+    /// ```
+    pub fn peer(self, peer: impl Fn(&Parts) -> Option<IpAddr> + Send + Sync + 'static) -> Self {
+        self.with(|rules| rules.peer = Some(Arc::new(peer)))
     }
 
     /// Sets how many bytes the body of a request with a key may have: it is held in memory, because another

@@ -1,57 +1,54 @@
 //! How are answers kept in the memory of a process, within bounds?
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use becalm::time::{Instant, Sleeper, StdSleeper};
+use becalm::time::{Sleeper, StdSleeper};
 
 use super::answer::Answer;
-use super::name::{Fingerprint, Name};
+use super::name::{Caller, Fingerprint, Name};
+use super::shelf::{Bounds, Shelf};
 use super::store::{Claim, Store};
 
 /// Keeps answers in memory, for a service of one process. Its clones are one store.
 ///
-/// It holds at most [`entries`](Self::entries) operations and [`bytes`](Self::bytes) of answers. Where a new one
-/// needs room, the answer that was given the longest ago is [forgotten early](Self::forgotten_early), and its
-/// repetition would run again; so choose bounds that hold the answers of the time in which clients
-/// repeat. Operations that run are never forgotten: where they alone fill the store, new ones get 503.
+/// It holds at most [`entries`](Self::entries) operations and [`bytes`](Self::bytes) of answers, of all callers together. No caller
+/// pushes out what another keeps:
+///
+/// - Where the store is full, the oldest answer of the caller that has most of them is [forgotten early](Self::forgotten_early),
+///   and its repetition would run again. So choose bounds that hold the answers of the time in which clients repeat.
+/// - As many answers as its [`share`](Self::share) a caller keeps, whatever others send. Where all have no more than that, a new
+///   operation gets 503 before an answer is forgotten: a 503 is repeated, and a second payment is not taken back.
+/// - Where bytes are short, answers lose their bodies, from the caller that has most. A repetition is told that its operation is done.
+/// - Answers under which nothing was done (400, 404, 405 and their kin, or what gRPC says in their place) are kept for ten seconds, and make room first.
+/// - Operations that run are never forgotten. A caller may have as many of them as all leave free.
+///
+/// Who the caller is, [`IdempotencyLayer::caller`](super::IdempotencyLayer::caller) says.
 ///
 /// Everything in it is lost with the process: see [`Store`].
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
-    entries: usize,
-    bytes: usize,
+    bounds: Bounds,
+    /// `None`: a hundredth of the entries.
+    share: Option<usize>,
     expiry: Duration,
     clock: Arc<dyn Sleeper>,
-    state: Arc<Mutex<State>>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    entries: HashMap<Name, Entry>,
-    /// The finished ones, by age.
-    finished: VecDeque<(Instant, Name)>,
-    bytes: usize,
-    forgotten_early: u64,
-}
-
-#[derive(Debug)]
-struct Entry {
-    fingerprint: Fingerprint,
-    /// `None` while it runs.
-    answer: Option<Arc<Answer>>,
+    shelf: Arc<Mutex<Shelf>>,
 }
 
 impl MemoryStore {
     /// A store for 10,000 operations and 64 MiB of answers, which are kept for a day.
     pub fn new() -> Self {
         Self {
-            entries: 10_000,
-            bytes: 64 << 20,
+            bounds: Bounds {
+                entries: 10_000,
+                bytes: 64 << 20,
+                share: 100,
+            },
+            share: None,
             expiry: Duration::from_secs(24 * 3600),
             clock: Arc::new(StdSleeper::new()),
-            state: Arc::default(),
+            shelf: Arc::default(),
         }
     }
 
@@ -59,15 +56,24 @@ impl MemoryStore {
     /// is 1.
     #[must_use]
     pub fn entries(mut self, entries: usize) -> Self {
-        self.entries = entries.max(1);
-        self
+        self.bounds.entries = entries.max(1);
+        self.with_share()
+    }
+
+    /// Sets how many answers each caller keeps whatever others send, and of the bytes as large a part. Default: a hundredth of all,
+    /// at least 1. A larger one protects callers with many answers; with a smaller one more callers are needed to fill the store with what it
+    /// may not forget.
+    #[must_use]
+    pub fn share(mut self, answers: usize) -> Self {
+        self.share = Some(answers);
+        self.with_share()
     }
 
     /// Sets how many bytes the answers may take, headers and bodies. Default 64 MiB. An answer that is longer by
     /// itself is kept without its body.
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
-        self.bytes = bytes;
+        self.bounds.bytes = bytes;
         self
     }
 
@@ -86,14 +92,20 @@ impl MemoryStore {
         self
     }
 
-    /// How many answers had to make room before their time.
+    /// How many answers had to make room before their time: they were forgotten, or lost their bodies.
     pub fn forgotten_early(&self) -> u64 {
-        self.state().forgotten_early
+        self.shelf().forgotten_early
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn with_share(mut self) -> Self {
+        let entries = self.bounds.entries;
+        self.bounds.share = self.share.unwrap_or(entries / 100).clamp(1, entries);
+        self
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
         // Nothing in between leaves it half done.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -103,71 +115,39 @@ impl Default for MemoryStore {
     }
 }
 
+/// How long an answer is kept under which nothing was done.
+const BRIEF: Duration = Duration::from_secs(10);
+
 impl Store for MemoryStore {
     type Held = Name;
 
-    async fn claim(&self, name: Name, fingerprint: Fingerprint) -> Claim<Name> {
-        let now = self.clock.now();
-        let mut state = self.state();
-        state.expire(now);
-        if let Some(entry) = state.entries.get(&name) {
+    async fn claim(&self, name: Name, fingerprint: Fingerprint, caller: Caller) -> Claim<Name> {
+        let mut kept = self.shelf();
+        kept.expire(self.clock.now());
+        if let Some((fingerprint, answer)) = kept.get(&name) {
             return Claim::Taken {
-                fingerprint: entry.fingerprint,
-                answer: entry.answer.clone(),
+                fingerprint,
+                answer,
             };
         }
-        if state.entries.len() >= self.entries && !state.forget_oldest() {
-            return Claim::Unavailable;
+        if kept.begin(name, fingerprint, caller, self.bounds) {
+            Claim::Held(name)
+        } else {
+            Claim::Unavailable
         }
-        let answer = None;
-        let entry = Entry {
-            fingerprint,
-            answer,
-        };
-        state.entries.insert(name, entry);
-        Claim::Held(name)
     }
 
-    async fn complete(&self, held: Name, mut answer: Answer) {
-        if answer.size() > self.bytes {
-            answer = Answer::new(answer.status, http::HeaderMap::new(), None);
-        }
-        let size = answer.size();
-        let expires = self.clock.now().after(self.expiry);
-        let mut state = self.state();
-        while state.bytes + size > self.bytes && state.forget_oldest() {}
-        if let Some(entry) = state.entries.get_mut(&held) {
-            entry.answer = Some(Arc::new(answer));
-            state.finished.push_back((expires, held));
-            state.bytes += size;
-        }
+    async fn complete(&self, held: Name, answer: Answer) {
+        let kept = if answer.did_nothing() {
+            self.expiry.min(BRIEF)
+        } else {
+            self.expiry
+        };
+        let expires = self.clock.now().after(kept);
+        self.shelf().end(held, answer, expires, self.bounds);
     }
 
     async fn release(&self, held: Name) {
-        self.state().entries.remove(&held);
-    }
-}
-
-impl State {
-    fn expire(&mut self, now: Instant) {
-        while self.finished.front().is_some_and(|(at, _)| *at <= now) {
-            self.remove_oldest();
-        }
-    }
-
-    /// False where there is none that has ended.
-    fn forget_oldest(&mut self) -> bool {
-        let has_gone = self.remove_oldest();
-        self.forgotten_early += u64::from(has_gone);
-        has_gone
-    }
-
-    fn remove_oldest(&mut self) -> bool {
-        let Some((_, name)) = self.finished.pop_front() else {
-            return false;
-        };
-        let answer = self.entries.remove(&name).and_then(|entry| entry.answer);
-        self.bytes -= answer.map_or(0, |answer| answer.size());
-        true
+        self.shelf().release(&held);
     }
 }

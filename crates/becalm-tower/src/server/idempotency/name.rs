@@ -1,6 +1,7 @@
 //! When are two requests one operation, and when is it the same request? Two digests tell.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -19,6 +20,33 @@ pub struct Name([u8; 32]);
 /// body of the request. Where no [caller](super::IdempotencyLayer::caller) is set, half of it tells credentials apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
+
+/// Whose request it is, for a store that bounds what each has of it: a digest of the [caller](super::IdempotencyLayer::caller).
+///
+/// Where that is not set, it is that of the [peer](super::IdempotencyLayer::peer), or, without one, of the `Authorization`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Caller([u8; 16]);
+
+impl Caller {
+    pub(super) fn of(says: &[u8]) -> Self {
+        let mut half = [0; 16];
+        half.copy_from_slice(&digest([says])[..16]);
+        Self(half)
+    }
+
+    /// An address is that of one caller; of IPv6 a whole /64 is, since one host has all of it to choose from.
+    pub(super) fn at(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self::of(&address.octets()),
+            IpAddr::V6(address) => Self::of(&address.octets()[..8]),
+        }
+    }
+
+    /// The digest.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
 
 impl Name {
     pub(super) fn of(caller: &[u8], head: &Parts, key: &str) -> Self {

@@ -1,5 +1,6 @@
 //! Which operation is a request, and what bounds it?
 
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use http::request::Parts;
 use http::{Method, Response};
 use http_body::Body;
 
-use super::name::{Fingerprint, Name};
+use super::name::{Caller, Fingerprint, Name};
 use super::refusal::Refusal;
 use crate::server::body::BufferedBody;
 
@@ -22,14 +23,18 @@ pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 const LONGEST_KEY: usize = 255;
 
 /// Says who sends a request.
-pub(super) type Caller = dyn Fn(&Parts) -> Option<Vec<u8>> + Send + Sync;
+pub(super) type Says = dyn Fn(&Parts) -> Option<Vec<u8>> + Send + Sync;
+
+/// Says where a request comes from.
+pub(super) type Peer = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
 
 #[derive(Clone)]
 pub(super) struct Rules {
     pub required: Vec<Method>,
     pub takes_bare_keys: bool,
     /// `None`: the key belongs to the first `Authorization` that came with it.
-    pub caller: Option<Arc<Caller>>,
+    pub caller: Option<Arc<Says>>,
+    pub peer: Option<Arc<Peer>>,
     pub body_limit: usize,
     pub answer_limit: usize,
     pub retry_after: Duration,
@@ -42,6 +47,7 @@ impl Rules {
             required: Vec::new(),
             takes_bare_keys: false,
             caller: None,
+            peer: None,
             body_limit: 1 << 20,
             answer_limit: 256 << 10,
             retry_after: Duration::from_secs(1),
@@ -73,6 +79,18 @@ impl Rules {
         };
         let caller = caller.ok_or(Refusal::NoCaller)?;
         Ok(Some(Name::of(&caller, head, key)))
+    }
+
+    /// Whose share of what all callers have in common the request takes.
+    pub fn share_of(&self, head: &Parts) -> Caller {
+        if let Some(caller) = &self.caller {
+            return Caller::of(&caller(head).unwrap_or_default());
+        }
+        let peer = self.peer.as_ref().and_then(|peer| peer(head));
+        peer.map_or_else(
+            || Caller::of(authorization(head).unwrap_or_default()),
+            Caller::at,
+        )
     }
 
     /// What tells the request from another under the same name.

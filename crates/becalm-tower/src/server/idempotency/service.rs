@@ -13,7 +13,7 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::answer::Answer;
-use super::name::{Fingerprint, Name};
+use super::name::{Caller, Fingerprint, Name};
 use super::refusal::Refusal;
 use super::rules::Rules;
 use super::store::{Claim, Store};
@@ -126,10 +126,11 @@ impl<T: Store> Keeper<T> {
             return Ok(rules.refuse(Refusal::BodyTooLong));
         };
         let fingerprint = rules.fingerprint(&head, payload);
+        let caller = rules.share_of(&head);
         let request = Request::from_parts(head, body);
         let (told, hears) = oneshot::channel();
         // From the claim on: one that is dropped in between would be held for ever.
-        let work = Scope::current().wrap(self.work(service, name, fingerprint, request));
+        let work = Scope::current().wrap(self.work(service, (name, fingerprint, caller), request));
         (rules.spawn)(Box::pin(async move {
             let _ = told.send(work.with_scope().await);
         }));
@@ -143,8 +144,7 @@ impl<T: Store> Keeper<T> {
     async fn work<S, B, D>(
         self,
         mut service: S,
-        name: Name,
-        fingerprint: Fingerprint,
+        (name, fingerprint, caller): (Name, Fingerprint, Caller),
         request: Request<BufferedBody<B>>,
     ) -> Result<Response<BufferedBody<D>>, S::Error>
     where
@@ -153,7 +153,7 @@ impl<T: Store> Keeper<T> {
         D: Body<Data = Bytes> + Unpin,
     {
         let Self { store, rules } = &self;
-        let held = match store.claim(name, fingerprint).await {
+        let held = match store.claim(name, fingerprint, caller).await {
             Claim::Held(held) => held,
             Claim::Unavailable => return Ok(rules.refuse(Refusal::StoreUnavailable)),
             Claim::Taken {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::answer::Answer;
-use super::name::{Fingerprint, Name};
+use super::name::{Caller, Fingerprint, Name};
 
 /// Keeps which operations run, and the answers of those that have ended.
 ///
@@ -28,11 +28,12 @@ pub trait Store: Send + Sync + 'static {
     type Held: Send + 'static;
 
     /// Claims the operation for one that is about to run it. Of any number that claim one name at once,
-    /// one holds it.
+    /// one holds it. The caller is no part of the name: it is for a store that bounds what each has of it.
     fn claim(
         &self,
         name: Name,
         fingerprint: Fingerprint,
+        caller: Caller,
     ) -> impl Future<Output = Claim<Self::Held>> + Send;
 
     /// Keeps the answer, for repetitions from now on.
