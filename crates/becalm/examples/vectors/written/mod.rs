@@ -2,6 +2,7 @@
 
 mod calls;
 mod dice;
+mod layers;
 mod policy;
 mod words;
 
@@ -11,7 +12,7 @@ use becalm::{Failure, Hint};
 use dice::Dice;
 
 /// Raised when an older reader would not understand a line.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The first line, and this many histories after it.
 pub fn lines(seed: u64, count: u64) -> impl Iterator<Item = Value> {

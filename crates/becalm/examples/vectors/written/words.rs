@@ -8,7 +8,7 @@ use becalm::{Failure, time::UnixTime};
 use serde_json::{Value, json};
 
 use super::dice::Dice;
-use super::nanos;
+use super::{layers, nanos};
 
 /// A code or a field value, and what it means.
 pub fn word(dice: &mut Dice) -> Value {
@@ -23,6 +23,8 @@ pub fn word(dice: &mut Dice) -> Value {
             })
         }
         2 => pushback(dice),
+        3 => layers::scope(dice),
+        4 => layers::told(dice),
         _ => field(dice),
     }
 }

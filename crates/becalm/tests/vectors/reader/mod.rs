@@ -5,6 +5,7 @@
 
 mod budget;
 mod calls;
+mod dictionary;
 mod policy;
 mod words;
 

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
+use super::dictionary::{members, whole_number};
 use super::{same, text};
 
 const SECOND: u128 = 1_000_000_000;
@@ -18,6 +19,8 @@ pub fn replay(kind: &str, line: &Value) -> Result<(), String> {
         "close" => close(text(&line["dialect"]), code),
         "status" => status(code),
         "pushback" => pushback(&line["values"]),
+        "scope" => scope(text(&line["text"])),
+        "told" => told(text(&line["text"])),
         "field" => {
             let now = u128::from(line["now"].as_u64().expect("seconds"));
             field(text(&line["name"]), text(&line["text"]), now)
@@ -81,6 +84,36 @@ fn pushback(values: &Value) -> Value {
         "stop".into(),
         |millis| json!({ "exactly": i64::from(millis) * MILLI as i64 }),
     )
+}
+
+/// Of members of one key the last counts, whatever it says.
+fn last<'a>(members: &[(&str, &'a str)], key: &str) -> Option<&'a str> {
+    let of_key = members.iter().rev().find(|(name, _)| *name == key);
+    of_key.map(|(_, value)| *value)
+}
+
+fn told(field: &str) -> Value {
+    let members = members(field).unwrap_or_default();
+    match (last(&members, "do-not-retry"), last(&members, "gave-up")) {
+        (Some(value), _) if value != "?0" => "do_not_retry".into(),
+        (_, Some(reason @ ("budget_exhausted" | "breaker_open"))) => reason.into(),
+        _ => Value::Null,
+    }
+}
+
+fn scope(field: &str) -> Value {
+    let members = members(field).unwrap_or_default();
+    let number = |key| last(&members, key).and_then(whole_number);
+    let is = |key| last(&members, key) == Some("?1");
+    let attempt = number("attempt").unwrap_or(0).min(255);
+    let remaining = number("remaining");
+    json!({
+        "attempt": attempt,
+        "is_first_try": attempt < 2 && !is("retry"),
+        "is_repeated_above": is("repeated"),
+        "remaining": remaining.map(|millis| millis * MILLI as u64),
+        "stop": (remaining == Some(0)).then_some("deadline_exceeded"),
+    })
 }
 
 fn field(name: &str, field: &str, now: u128) -> Value {
