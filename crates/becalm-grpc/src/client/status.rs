@@ -14,7 +14,9 @@ use super::{answer, transport};
 /// The status of this give-up: its sentence is the message, and its record the source.
 pub(super) fn of<E: Error + Send + Sync + 'static>(gave_up: NoAnswer<E>) -> Status {
     let code = match (gave_up.last(), gave_up.reason()) {
-        (Last::Error(Failed::Answer(head)), _) => answer::code(head.status(), head.headers()),
+        (Last::Error(Failed::Answer(head) | Failed::Redirected(head)), _) => {
+            answer::code(head.status(), head.headers())
+        }
         (Last::Error(Failed::Transport(error)), _) => transport::code(error),
         (Last::AttemptTimeout, _) | (_, StopReason::DeadlineExceeded) => Code::DeadlineExceeded,
         (_, StopReason::Cancelled) => Code::Cancelled,

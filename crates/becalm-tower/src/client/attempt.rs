@@ -27,6 +27,8 @@ pin_project_lite::pin_project! {
         pub stage: Stage<S, B>,
         pub attempt: Attempt,
         pub operation: Operation,
+        // It has a key and an effect: a redirect is not what it was sent for.
+        pub is_for_this_server: bool,
         pub retrier: Retrier<C>,
         // What its body is read from, if there is anything to read.
         pub source: Option<Arc<Source<B>>>,
@@ -68,6 +70,12 @@ where
         let (attempt, retrier) = (*this.attempt, this.retrier);
         let classify = |error: &S::Error| retrier.classifier().classify(attempt, error);
         Poll::Ready(match ready!(polled) {
+            Ended::Called(Ok(response)) if *this.is_for_this_server && redirects(&response) => {
+                Err((
+                    Failure::permanent(),
+                    Failed::Redirected(response.map(|_| None)),
+                ))
+            }
             Ended::Called(Ok(response)) => judge(response, attempt, *this.operation, retrier),
             Ended::Called(Err(error)) => Err((classify(&error), Failed::Transport(error))),
             Ended::NotReady(error) => {
@@ -121,6 +129,12 @@ where
             self.set(Self::Called { future });
         }
     }
+}
+
+/// Whether the server has done nothing, and names another address. What knows better has judged the answer; a 303 says that it was done.
+fn redirects<D>(response: &Response<D>) -> bool {
+    let is_judged = response.extensions().get::<Verdict>().is_some();
+    !is_judged && matches!(response.status().as_u16(), 301 | 302 | 307 | 308)
 }
 
 #[expect(

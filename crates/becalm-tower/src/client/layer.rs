@@ -45,7 +45,9 @@ const REPLAY_LIMIT: usize = 64 * 1024;
 ///
 /// Clients that repeat by themselves multiply the attempts: switch that off (of hyper-util's,
 /// `retry_canceled_requests(false)`). What follows redirects goes above this layer: each hop is then a request of its own, and a
-/// key that this layer has written stays with its server. Below, `Idempotency-Key` would go along to another.
+/// key that this layer has written stays with its server. Below, `Idempotency-Key` would go along to another. A request with a key and an
+/// effect that is redirected is an error ([`Failed::Redirected`](super::Failed::Redirected)), for who asked alone knows whether the
+/// other address is meant.
 ///
 /// ```
 /// use becalm::{Policy, Retrier};

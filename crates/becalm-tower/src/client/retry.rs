@@ -21,6 +21,7 @@ use super::attempt::{Refused, Stage, Try};
 use super::body::ReplayBody;
 use super::drain::Drain;
 use super::failed::{Failed, NoAnswer};
+use super::knows::Knows;
 use super::options::RetryOptions;
 use super::source::Source;
 use super::transport::Transport;
@@ -29,13 +30,13 @@ use super::unready::Unready;
 /// An HTTP client whose requests are repeated: see
 /// [`RetryLayer`](super::RetryLayer).
 ///
-/// If the compiler says that its trait bounds were not satisfied (E0599), then most often the service below has a boxed
-/// error, which is no `Error`: put `.map_err(Boxed::new)` right below `.layer(RetryLayer::new(..))`, above
+/// If the compiler says that its trait bounds were not satisfied (E0599) and no more, since another layer stands above, then most often the
+/// service below has a boxed error, which is no `Error`: put `.map_err(Boxed::new)` right below `.layer(RetryLayer::new(..))`, above
 /// `.timeout(..)`, `.buffer(..)` or `.load_shed()` ([`Boxed`](super::Boxed)).
 #[derive(Debug, Clone)]
 pub struct Retry<S, C = Transport> {
     service: S,
-    retriers: Retriers<C>,
+    pub(super) retriers: Retriers<C>,
     settings: Settings,
     unready: Unready,
 }
@@ -63,12 +64,12 @@ where
     S: Service<Request<ReplayBody<B>>, Response = Response<D>> + Clone,
     B: Body + Unpin,
     D: Body,
-    C: Classifier<S::Error> + Clone,
     S::Error: std::fmt::Display + Send + 'static,
+    Self: Knows<S::Error>,
 {
     type Response = Response<D>;
     type Error = NoAnswer<S::Error>;
-    type Future = RetryFuture<S, B, D, C>;
+    type Future = RetryFuture<S, B, D, <Self as Knows<S::Error>>::Classifier>;
 
     /// As soon as the service below is, so that what is above may shed: the first attempt takes that place, unless a guard of
     /// the policy makes it wait. If the service cannot become ready, the first attempt has failed.
@@ -92,7 +93,7 @@ where
         begin(
             service,
             unready,
-            &self.retriers,
+            self.retriers(),
             self.settings,
             request,
             own,
@@ -220,6 +221,7 @@ where
             ),
             attempt,
             operation: options.operation,
+            is_for_this_server: options.operation.is_keyed() && !this.head.method.is_safe(),
             retrier: retrier.clone(),
             source: this.source.clone(),
         };
@@ -235,7 +237,7 @@ where
                 Poll::Ready(ended.or_else(as_it_came).map_err(|gave_up| {
                     gave_up.with_causes_of(|failed| match failed {
                         Failed::Transport(error) => retrier.classifier().as_error(error),
-                        Failed::Answer(_) | Failed::BodyGone => None,
+                        Failed::Answer(_) | Failed::Redirected(_) | Failed::BodyGone => None,
                     })
                 }))
             }

@@ -17,6 +17,8 @@ use super::collect::BrokenOff;
 /// - A stream of HTTP/2 that the server has reset with `REFUSED_STREAM`, or that comes after the last one that its
 ///   `GOAWAY` names (feature `h2`, of the h2 0.4 that hyper 1 stands on), was not processed (RFC 9113 section 8.7).
 /// - A `Buffer` of tower whose worker is gone fails for ever: permanent.
+/// - A `LoadShed` of tower that has no place is throttled. By its words, which prove nothing: a request with an effect is not
+///   repeated.
 /// - An answer that broke off ([`BrokenOff`]) is transient and may have taken effect.
 /// - Otherwise the first `std::io::Error` in the chain says it: a refused connection is unsent.
 /// - Every other error is transient and may have taken effect. hyper's "canceled" is one of them.
@@ -135,6 +137,19 @@ mod tests {
         // Nothing is proved any more by what breaks the body of an answer.
         let broken_off = Boxed::new(BrokenOff(boxed.into()).into());
         assert_eq!(classified(&broken_off), broken);
+    }
+
+    #[test]
+    fn a_layer_below_that_sheds_asks_for_less() {
+        use tower::load_shed::error::Overloaded;
+
+        let throttled = because(Failure::throttled(), FailureKind::Reset);
+        let boxed = Boxed::new(Overloaded::new().into());
+        assert_eq!(classified(&boxed), throttled);
+        let wrapped = io::Error::other(Overloaded::new());
+        assert_eq!(classified(&wrapped), throttled);
+        let another = io::Error::other("the service overloaded its stack");
+        assert_ne!(classified(&another), throttled);
     }
 
     #[cfg(feature = "hyper-util")]

@@ -10,8 +10,8 @@ use crate::classify::{Cause, Classify, Failure, FailureKind};
 /// that, in their order; for drivers.
 ///
 /// The first `std::io::Error` says it; without one the failure is transient and may have taken effect. Of errors whose
-/// types becalm does not have, the words of tower's `Buffer` tell that its worker is gone, which is permanent; and the words of hyper
-/// 1, tower and tokio tell a time-out and what is no answer (over HTTP/1;
+/// types becalm does not have, the words of tower's `Buffer` tell that its worker is gone, which is permanent; those of its `LoadShed`
+/// that there is no place, which is throttled; and the words of hyper 1, tower and tokio tell a time-out and what is no answer (over HTTP/1;
 /// over HTTP/2 hyper does not say) from a connection that ended, which anything else is taken for. Only the lists of a
 /// [`RetryOn`](crate::retry_on::RetryOn) make a difference between them.
 pub fn unanswered<'e>(errors: impl Iterator<Item = &'e (dyn Error + 'static)> + Clone) -> Failure {
@@ -21,7 +21,11 @@ pub fn unanswered<'e>(errors: impl Iterator<Item = &'e (dyn Error + 'static)> + 
     let io = errors
         .clone()
         .find_map(|error| error.downcast_ref::<io::Error>());
-    let failure = io.map_or(Failure::transient(), Classify::classify);
+    let failure = match io {
+        _ if errors.clone().any(is_shed) => Failure::throttled(),
+        Some(error) => error.classify(),
+        None => Failure::transient(),
+    };
     if failure.cause.is_some() {
         return failure;
     }
@@ -34,6 +38,12 @@ pub fn unanswered<'e>(errors: impl Iterator<Item = &'e (dyn Error + 'static)> + 
 pub fn is_gone(error: &(dyn Error + 'static)) -> bool {
     let words = error.to_string();
     words == "buffer's worker closed unexpectedly" || words.starts_with("buffered service failed: ")
+}
+
+/// Whether this error says that a layer below has no place for the request: the words of tower 0.5's `LoadShed`. They are no proof
+/// that nothing was sent, since they may be those of a server, too.
+fn is_shed(error: &(dyn Error + 'static)) -> bool {
+    error.to_string() == "service overloaded"
 }
 
 fn by_words(words: &str) -> Option<FailureKind> {
