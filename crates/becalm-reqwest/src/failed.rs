@@ -3,6 +3,7 @@
 use std::fmt;
 
 use becalm::GaveUp;
+use becalm::support::Answered;
 use reqwest::Response;
 
 /// The error of a call that ended without an answer to hand on: the reason, the record of the attempts,
@@ -47,7 +48,7 @@ impl Failed {
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Answer(answer) => write!(f, "the server answered {}", answer.status()),
+            Self::Answer(answer) => Answered::new(answer.status(), answer.headers()).fmt(f),
             Self::LetGo(Some(error)) | Self::Error(error) => error.fmt(f),
             Self::LetGo(None) => f.write_str("the answer means failure"),
             Self::BodyGone => f.write_str("the body of the request is gone"),

@@ -21,6 +21,7 @@ pub(super) async fn within(
     let Some(span) = span else { return sent.await };
     let mut sent = pin!(sent);
     let ended = poll_fn(|context| span.enter(|| sent.as_mut().poll(context))).await;
-    span.end(ended.as_ref().map(Response::status));
+    let head = ended.as_ref().map(|it| (it.status(), it.headers()));
+    span.end(head);
     ended
 }

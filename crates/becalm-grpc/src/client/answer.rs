@@ -24,8 +24,13 @@ pub(super) fn failure<D, W: Into<UnixTime>>(
     if status == StatusCode::OK && !headers.contains_key(STATUS) {
         return None;
     }
-    let exchange = Exchange::new(Operation::NotIdempotent, 1);
-    let Verdict::Failure(mut failure) = semantics::verdict(status, headers, exchange, wall) else {
+    let verdict = if status == StatusCode::OK {
+        semantics::grpc_verdict(headers, wall) // whatever its content type is
+    } else {
+        let exchange = Exchange::new(Operation::NotIdempotent, 1);
+        semantics::verdict(status, headers, exchange, wall)
+    };
+    let Verdict::Failure(mut failure) = verdict else {
         return None;
     };
     failure.cause = Some(cause(code(status, headers)));

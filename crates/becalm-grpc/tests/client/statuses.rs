@@ -8,6 +8,7 @@ use becalm::retry_on::{Codes, Methods, RetryOn};
 use becalm::{Operation, StopReason};
 use becalm_grpc::client::{Record, RetryLayer, RetryOptions};
 use becalm_tower::client::ScopeLayer;
+use tonic::body::Body;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Error as TransportError;
 use tonic::{Code, Request, Status};
@@ -304,4 +305,28 @@ async fn a_call_without_an_answer_has_a_status_with_the_record_of_its_attempts()
         assert_eq!(shown.matches(once).count(), 1, "{shown}");
     }
     assert!(source.source().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_came_before_a_time_limit_is_told_by_the_name_that_grpc_has_for_it() {
+    let count = Arc::new(AtomicU32::new(0));
+    let channel = tower::service_fn(move |_: http::Request<Body>| {
+        let is_first = count.fetch_add(1, Ordering::SeqCst) == 0;
+        async move {
+            if !is_first {
+                std::future::pending::<()>().await;
+            }
+            Ok::<_, std::io::Error>(Status::unavailable("no leader").into_http::<Body>())
+        }
+    });
+    let layer = idempotent(policy().deadline(Duration::from_secs(1)));
+    let mut client = OrdersClient::new(layer.layer(channel));
+    let status = client
+        .get(Order::of("a lamp"))
+        .await
+        .expect_err("it stalls");
+    assert_eq!(status.code(), Code::DeadlineExceeded);
+    let told = status.message();
+    let name = "the server answered UNAVAILABLE (grpc-status 14): no leader";
+    assert!(told.ends_with(name) && !told.contains("200"), "{told}");
 }

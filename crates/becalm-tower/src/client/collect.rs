@@ -7,9 +7,10 @@ use std::fmt;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::SystemTime;
 
 use becalm::classify::Verdict;
-use becalm::http::{Answer, Judge};
+use becalm::http::{self as semantics, Answer, Judge};
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, Request, Response};
 use http_body::{Body, Frame, SizeHint};
@@ -28,6 +29,7 @@ use super::boxed::Boxed;
 /// - **The time limits** of the policy hold up to the end of the body.
 /// - **A body past the limit** is handed on as it comes, what has been read of it first. What breaks off then is the caller's. So
 ///   is one that says beforehand that it is longer, of which nothing is read.
+/// - **Trailers of gRPC** that were collected say whether the attempt has failed.
 /// - **An answer that is no success** (2xx) is handed on at once.
 ///
 /// ```
@@ -158,9 +160,7 @@ where
         }
         match this.answer.take() {
             Some(mut answer) => {
-                if let Some(judge) = this.judge {
-                    judged(judge, &mut answer);
-                }
+                judged(this.judge.as_ref(), &mut answer);
                 Poll::Ready(Ok(answer))
             }
             None => Poll::Pending, // polled again after its end
@@ -168,15 +168,28 @@ where
     }
 }
 
-/// Puts what the judge says into the extensions, for [`RetryLayer`](super::RetryLayer).
-fn judged<D>(judge: &Judge, answer: &mut Response<CollectedBody<D>>) {
-    let is_read = answer.status().is_success();
-    let body = answer.body_mut().whole().filter(|_| is_read);
-    let mut known = Answer::new(answer.status(), answer.headers());
-    if let Some(body) = &body {
-        known = known.body(body);
-    }
-    if let Some(verdict) = judge.judge(&known) {
+/// Puts what the judge says into the extensions, for [`RetryLayer`](super::RetryLayer), or else what the trailers of gRPC
+/// say.
+fn judged<D>(judge: Option<&Judge>, answer: &mut Response<CollectedBody<D>>) {
+    let by_judge = judge.and_then(|judge| {
+        let is_read = answer.status().is_success();
+        let body = answer.body_mut().whole().filter(|_| is_read);
+        let mut known = Answer::new(answer.status(), answer.headers());
+        if let Some(body) = &body {
+            known = known.body(body);
+        }
+        if let Some(trailers) = &answer.body().trailers {
+            known = known.trailers(trailers);
+        }
+        judge.judge(&known)
+    });
+    let of_grpc = || {
+        let trailers = answer.body().trailers.as_ref();
+        let trailers = trailers.filter(|it| semantics::grpc_code(it).is_some())?;
+        let is_grpc = answer.status().is_success() && semantics::is_grpc(answer.headers());
+        is_grpc.then(|| semantics::grpc_verdict(trailers, SystemTime::now))
+    };
+    if let Some(verdict) = by_judge.or_else(of_grpc) {
         answer.extensions_mut().insert(verdict);
     }
 }

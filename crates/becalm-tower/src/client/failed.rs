@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use becalm::GaveUp;
+use becalm::support::Answered;
 use http::Response;
 
 /// The error of a call that ended without an answer to hand on: the reason, the record of the attempts,
@@ -38,11 +39,13 @@ impl<D, E> Failed<Response<D>, E> {
     }
 }
 
-/// The status, or what the service below says.
+/// The status, that of gRPC where it is an answer of gRPC, or what the service below says.
 impl<D, E: fmt::Display> fmt::Display for Failed<Response<D>, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Answer(response) => write!(f, "the server answered {}", response.status()),
+            Self::Answer(response) => Answered::new(response.status(), response.headers())
+                .judged(response.extensions().get())
+                .fmt(f),
             Self::Redirected(response) => write!(
                 f,
                 "the request was not done: its server redirects it ({}), and what has a key is for the server that it was \

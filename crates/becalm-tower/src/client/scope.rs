@@ -122,9 +122,9 @@ where
         let ended = ready!(this.future.poll(context));
         if let Ok(answer) = &ended {
             // A success has nothing to tell, whatever its headers say. gRPC answers 200 with its own status.
-            let grpc_status = answer.headers().get("grpc-status");
+            let of_grpc = semantics::grpc_code(answer.headers());
             let has_failed =
-                answer.status().as_u16() >= 400 || grpc_status.is_some_and(|status| status != "0");
+                answer.status().as_u16() >= 400 || of_grpc.is_some_and(|code| code != 0);
             if *this.is_known && has_failed {
                 if let Some(reason) = semantics::told(answer.headers()) {
                     Scope::NONE.telling(reason).report();

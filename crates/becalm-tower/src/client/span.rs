@@ -82,7 +82,8 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let ended = ready!(this.span.enter(|| this.future.poll(context)));
-        this.span.end(ended.as_ref().map(Response::status));
+        let head = ended.as_ref().map(|it| (it.status(), it.headers()));
+        this.span.end(head);
         Poll::Ready(ended)
     }
 }

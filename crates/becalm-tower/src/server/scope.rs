@@ -154,9 +154,7 @@ where
 
 /// A success has nothing to tell: what was told in it was dealt with.
 fn tell(status: StatusCode, headers: &mut HeaderMap, reason: StopReason) {
-    let is_grpc_error = headers
-        .get("grpc-status")
-        .is_some_and(|status| status != "0");
+    let is_grpc_error = semantics::grpc_code(headers).is_some_and(|code| code != 0);
     if is_grpc_error || status.as_u16() >= 400 {
         semantics::write_told(headers, reason);
     }

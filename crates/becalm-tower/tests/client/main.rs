@@ -4,6 +4,7 @@
 mod bodies;
 mod collected;
 mod connections;
+mod grpc;
 mod hyper;
 mod listed;
 mod made_up;

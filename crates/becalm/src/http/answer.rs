@@ -17,6 +17,8 @@ pub struct Answer<'a> {
     pub headers: &'a HeaderMap,
     /// All of its body, where that belongs to the attempt and was read.
     pub body: Option<&'a [u8]>,
+    /// Its trailers, where they were read.
+    pub trailers: Option<&'a HeaderMap>,
 }
 
 /// Says what answers mean, for the clients of becalm. `None` leaves an answer to [`verdict`](super::verdict).
@@ -32,6 +34,7 @@ impl<'a> Answer<'a> {
             status,
             headers,
             body: None,
+            trailers: None,
         }
     }
 
@@ -39,6 +42,13 @@ impl<'a> Answer<'a> {
     #[must_use]
     pub const fn body(mut self, body: &'a [u8]) -> Self {
         self.body = Some(body);
+        self
+    }
+
+    /// With its trailers.
+    #[must_use]
+    pub const fn trailers(mut self, trailers: &'a HeaderMap) -> Self {
+        self.trailers = Some(trailers);
         self
     }
 }

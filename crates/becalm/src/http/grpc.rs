@@ -1,28 +1,49 @@
-//! What do the headers of gRPC say? That a call has failed already, and how long it may take.
+//! What do the headers and trailers of gRPC say? How a call has ended, and how long it may take.
 
 use core::time::Duration;
 
-use ::http::HeaderMap;
+use ::http::{HeaderMap, HeaderValue};
 
-use crate::classify::{Cause, Failure, grpc};
+use super::{hint, throttled};
+use crate::classify::{Cause, Verdict, grpc};
 use crate::hint::pushback;
+use crate::time::UnixTime;
 
-/// The failure of an answer without a body: then the trailers are in the head (`Trailers-Only` of
-/// gRPC over HTTP/2). A status that cannot be read is 2, `UNKNOWN`.
-pub(super) fn trailers_only(headers: &HeaderMap) -> Option<Failure> {
-    let kind = headers.get("content-type")?.as_bytes();
-    if !kind.starts_with(b"application/grpc") {
-        return None;
-    }
-    let status = headers.get("grpc-status")?.to_str().ok();
-    let code = status.and_then(|status| status.parse().ok()).unwrap_or(2);
+const STATUS: &str = "grpc-status";
+const KIND: &[u8] = b"application/grpc";
+/// `UNKNOWN`, for which every code that is none of gRPC's is to be taken (grpc/grpc, `doc/statuscodes.md`).
+const UNKNOWN: u8 = 2;
+
+/// Whether these headers, of a request or of an answer, are those of a call of gRPC, or of gRPC-Web, by their
+/// `content-type`.
+pub fn is_grpc(headers: &HeaderMap) -> bool {
+    let kind = headers.get("content-type").map(HeaderValue::as_bytes);
+    let parts = kind.and_then(|kind| kind.split_at_checked(KIND.len()));
+    parts.is_some_and(|(kind, rest)| {
+        let is_other = rest.first().is_some_and(u8::is_ascii_alphanumeric);
+        kind.eq_ignore_ascii_case(KIND) && !is_other
+    })
+}
+
+/// The code of gRPC, from 0 (`OK`) to 16, in trailers, or in the headers of an answer that is nothing but trailers
+/// (`Trailers-Only` of gRPC over HTTP/2). One that cannot be read is 2, `UNKNOWN`; `None` where there is none.
+pub fn grpc_code(trailers: &HeaderMap) -> Option<u8> {
+    let status = trailers.get(STATUS)?.to_str().ok();
+    let code = status.and_then(|status| status.trim().parse().ok());
+    Some(code.filter(|code| *code <= 16).unwrap_or(UNKNOWN))
+}
+
+/// Judges a call of gRPC by its trailers: by the code ([`grpc::classify`]), whose absence is 2, `UNKNOWN`; with the hint in
+/// `grpc-retry-pushback-ms`, or else that of HTTP's fields ([`hint`]).
+pub fn grpc_verdict<W: Into<UnixTime>>(trailers: &HeaderMap, wall: impl FnOnce() -> W) -> Verdict {
+    let code = grpc_code(trailers).unwrap_or(UNKNOWN);
     if code == 0 {
-        return None;
+        return Verdict::Success;
     }
-    let mut failure = grpc::classify(code);
-    failure.cause = u8::try_from(code).ok().map(Cause::Code);
-    failure.hint = pushback(headers.get_all("grpc-retry-pushback-ms"));
-    Some(failure)
+    let mut failure = grpc::classify(code.into()).because(Cause::Code(code));
+    let pushback = pushback(trailers.get_all("grpc-retry-pushback-ms"));
+    failure.hint = pushback.or_else(|| hint(trailers, wall));
+    throttled(failure, trailers).into()
 }
 
 /// The time that a request of gRPC has left, by its caller (`grpc-timeout` of gRPC over HTTP/2); of several the

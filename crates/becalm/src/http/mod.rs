@@ -2,7 +2,7 @@
 //!
 //! Semantics only, for any client and any body: statuses ([`classify_status`]), methods and keys
 //! ([`operation`], [`declare`], [`idempotency_key`]), response headers ([`hint`], [`should_retry`], [`is_overloaded`]), and
-//! [`verdict`], which weighs all of them; the scope of a request ([`scope`], [`write_scope`]) and "do not retry" for the layers
+//! [`verdict`], which weighs all of them; what gRPC says elsewhere than in the status ([`grpc_verdict`]); the scope of a request ([`scope`], [`write_scope`]) and "do not retry" for the layers
 //! above ([`write_told`], [`told`]); and with the feature `tracing` the span of a request (`ClientSpan`).
 //!
 //! ```
@@ -23,6 +23,7 @@
 //! ```
 
 mod answer;
+mod answered;
 mod grpc;
 mod headers;
 mod hosts;
@@ -35,7 +36,9 @@ mod status;
 mod unanswered;
 
 pub use answer::{Answer, Judge};
-pub use grpc::grpc_timeout;
+#[doc(hidden)] // of `support`
+pub use answered::Answered;
+pub use grpc::{grpc_code, grpc_timeout, grpc_verdict, is_grpc};
 pub use headers::{hint, is_overloaded, should_retry};
 pub use hosts::Retriers;
 pub use layers::{scope, told, write_scope, write_told};
@@ -77,8 +80,7 @@ impl Exchange {
 /// `x-should-retry: true` makes a permanent status transient; it proves nothing about the effect,
 /// so an operation that is not idempotent still stops. `false` is [`Hint::Stop`](crate::Hint). A
 /// success is a success whatever the headers say, but for one: an answer of gRPC that is nothing but
-/// trailers (`Trailers-Only` of gRPC over HTTP/2) has its status in `grpc-status`
-/// ([`grpc::classify`](crate::classify::grpc::classify)) and its hint in `grpc-retry-pushback-ms`.
+/// trailers (`Trailers-Only` of gRPC over HTTP/2) is judged by those ([`grpc_verdict`]).
 ///
 /// Beside the word of a proxy that has no room ([`is_overloaded`]) a transient failure is throttled: the proxy is up, and asks
 /// for less. It proves nothing about the effect, since an answer may have come through several proxies.
@@ -92,11 +94,11 @@ pub fn verdict<W: Into<UnixTime>>(
     wall: impl FnOnce() -> W,
 ) -> Verdict {
     let Verdict::Failure(mut failure) = classify_status(status, exchange) else {
-        let failure = grpc::trailers_only(headers);
-        return failure.map_or(Verdict::Success, |mut failure| {
-            failure.hint = failure.hint.or_else(|| hint(headers, wall));
-            throttled(failure, headers).into()
-        });
+        return if is_grpc(headers) && grpc_code(headers).is_some() {
+            grpc_verdict(headers, wall)
+        } else {
+            Verdict::Success
+        };
     };
     if failure.class == Class::Permanent && should_retry(headers) == Some(true) {
         failure.class = Class::Transient;

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use ::http::{Method, StatusCode, Uri};
+use ::http::{HeaderMap, Method, StatusCode, Uri};
 use tracing::field::{Empty, display};
+
+use super::answered::code_name;
+use super::grpc::{grpc_code, is_grpc};
 
 /// A client span of one HTTP request, by the semantic conventions of OpenTelemetry for HTTP (stable since 1.23,
 /// *HTTP client span*), inside the span of the caller; for drivers.
@@ -16,9 +19,10 @@ use tracing::field::{Empty, display};
 /// | `server.address`, `server.port` | as the address names them |
 /// | `http.request.resend_count` | how often the request was sent before; absent the first time |
 /// | `http.response.status_code` | of the answer, if there is one |
-/// | `error.type`, `otel.status_code` | the status from 400 on, or the type of the error; `ERROR` |
+/// | `rpc.grpc.status_code` | of an answer of gRPC that is nothing but trailers |
+/// | `error.type`, `otel.status_code` | the status from 400 on, the name of gRPC's code, or the type of the error; `ERROR` |
 ///
-/// A request that is cut by a time-out, or beaten by its hedge, has neither of the last three. Level info, target `becalm`.
+/// A request that is cut by a time-out, or beaten by its hedge, has none of the last four. Level info, target `becalm`.
 #[derive(Debug, Clone)]
 pub struct ClientSpan(tracing::Span);
 
@@ -39,6 +43,7 @@ impl ClientSpan {
             server.port = port(uri),
             http.request.resend_count = resent,
             http.response.status_code = Empty,
+            rpc.grpc.status_code = Empty,
             error.r#type = Empty,
             otel.status_code = Empty,
         ))
@@ -49,17 +54,26 @@ impl ClientSpan {
         self.0.in_scope(run)
     }
 
-    /// Records how the request ended.
-    pub fn end<E>(&self, ended: Result<StatusCode, &E>) {
-        let status = ended.map(|status| status.as_u16());
-        if let Ok(status) = status {
-            self.0.record("http.response.status_code", status);
+    /// Records how the request ended: with the head of an answer, or with an error.
+    pub fn end<E>(&self, ended: Result<(StatusCode, &HeaderMap), &E>) {
+        match ended {
+            Ok((status, headers)) => {
+                let number = status.as_u16();
+                self.0.record("http.response.status_code", number);
+                let code = grpc_code(headers).filter(|_| is_grpc(headers));
+                if let Some(code) = code {
+                    self.0.record("rpc.grpc.status_code", code);
+                }
+                match code.and_then(code_name) {
+                    _ if number >= 400 => self.0.record("error.type", display(number)),
+                    Some(name) => self.0.record("error.type", name),
+                    None => return,
+                };
+            }
+            Err(_) => {
+                self.0.record("error.type", std::any::type_name::<E>());
+            }
         }
-        match status {
-            Ok(status) if status < 400 => return,
-            Ok(status) => self.0.record("error.type", display(status)),
-            Err(_) => self.0.record("error.type", std::any::type_name::<E>()),
-        };
         self.0.record("otel.status_code", "ERROR");
     }
 }

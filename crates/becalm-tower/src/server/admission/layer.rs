@@ -17,7 +17,7 @@ use super::retries::RetryShare;
 /// Lets a bounded number of requests run at once and a bounded number wait, and sheds those that would wait too long.
 ///
 /// **How many run** is a number, or follows what the service shows: [`Bulkhead::adaptive`] finds the number beyond which
-/// more of them only take longer. What counts is the time until the head of the answer; a 429, 503 or 504 counts as too
+/// more of them only take longer. What counts is the time until the head of the answer; a 429, 503 or 504, of gRPC 8, 14 or 4, counts as too
 /// much. A request whose client leaves before that teaches nothing, so a limit to begin with should be one at which clients are
 /// answered in time: the default is 20.
 ///

@@ -5,8 +5,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use becalm::bulkhead::{Outcome, Sample, Semaphore};
+use becalm::http::grpc_code;
 use becalm::time::Instant;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
 /// The place of a request, which falls free when this is dropped.
@@ -25,9 +26,11 @@ impl Place {
         }
     }
 
-    /// The answer is there, or none comes; its body is not counted to the work.
-    pub fn ended(&mut self, now: Instant, status: Option<StatusCode>) {
-        let is_overload = matches!(status.map(|status| status.as_u16()), Some(429 | 503 | 504));
+    /// The answer is there, with this head, or none comes; its body is not counted to the work.
+    pub fn ended(&mut self, now: Instant, head: Option<(StatusCode, &HeaderMap)>) {
+        let is_overload = head.is_some_and(|(status, headers)| {
+            matches!(status.as_u16(), 429 | 503 | 504) || is_overload(headers)
+        });
         self.sample = Some(Sample {
             took: now.since(self.began),
             now,
@@ -38,6 +41,20 @@ impl Place {
             },
         });
     }
+}
+
+impl Place {
+    /// The answer is over, with these trailers.
+    fn trailed(&mut self, trailers: &HeaderMap) {
+        if let Some(sample) = self.sample.as_mut().filter(|_| is_overload(trailers)) {
+            sample.outcome = Outcome::Dropped;
+        }
+    }
+}
+
+/// Whether gRPC says here what 429, 503 and 504 are in HTTP.
+fn is_overload(trailers: &HeaderMap) -> bool {
+    matches!(grpc_code(trailers), Some(4 | 8 | 14))
 }
 
 impl Drop for Place {
@@ -90,6 +107,13 @@ impl<D: Body> Body for AdmittedBody<D> {
             return Poll::Ready(None);
         };
         let frame = ready!(body.poll_frame(context));
+        let trailers = match &frame {
+            Some(Ok(frame)) => frame.trailers_ref(),
+            _ => None,
+        };
+        if let (Some(place), Some(trailers)) = (&mut *this.place, trailers) {
+            place.trailed(trailers);
+        }
         if frame.is_none() {
             *this.place = None;
         }

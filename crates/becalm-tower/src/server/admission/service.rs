@@ -113,7 +113,7 @@ where
         if let Some(place) = &mut place {
             place.ended(
                 this.layer.clock.now(),
-                ended.as_ref().ok().map(Response::status),
+                ended.as_ref().ok().map(|it| (it.status(), it.headers())),
             );
         }
         Poll::Ready(ended.map(|response| response.map(|body| AdmittedBody::new(body, place))))

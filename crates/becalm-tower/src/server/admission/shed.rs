@@ -5,11 +5,14 @@ use std::time::Duration;
 use becalm::Scope;
 use becalm::StopReason;
 use becalm::rng::Random;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, Response, StatusCode};
 
 use super::layer::AdmissionLayer;
 use super::place::AdmittedBody;
+use crate::server::grpc;
+
+const RESOURCE_EXHAUSTED: u8 = 8;
 
 impl AdmissionLayer {
     /// The answer to a request with these headers, in its scope.
@@ -20,13 +23,14 @@ impl AdmissionLayer {
             Scope::NONE.telling(StopReason::DoNotRetry).report();
         }
         let mut response = Response::new(AdmittedBody::empty());
-        if is_grpc(headers) {
-            let pushback = if is_unwanted { -1 } else { millis(self.wait()) };
-            let headers = response.headers_mut();
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-            headers.insert("grpc-status", HeaderValue::from_static("8"));
-            headers.insert("grpc-message", HeaderValue::from_static("overloaded"));
-            headers.insert("grpc-retry-pushback-ms", pushback.into());
+        if let Some(kind) = grpc::kind(headers) {
+            let pushback = if is_unwanted {
+                -1
+            } else {
+                grpc::millis(self.wait())
+            };
+            let told = grpc::trailers_only(kind, RESOURCE_EXHAUSTED, "overloaded", Some(pushback));
+            *response.headers_mut() = told;
         } else {
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
             let wait = self.wait();
@@ -42,13 +46,4 @@ impl AdmissionLayer {
         let share = (self.seed.stream().next_u64() >> 32) as u32;
         least + spread.mul_f64(f64::from(share) / f64::from(u32::MAX))
     }
-}
-
-fn is_grpc(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    content_type.is_some_and(|kind| kind.starts_with(b"application/grpc"))
-}
-
-fn millis(wait: Duration) -> i32 {
-    i32::try_from(wait.as_millis()).unwrap_or(i32::MAX)
 }

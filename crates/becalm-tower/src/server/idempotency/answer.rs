@@ -2,7 +2,7 @@
 
 use becalm::Operation;
 use becalm::classify::{Class, Verdict};
-use becalm::http::{Exchange, classify_status};
+use becalm::http::{Exchange, classify_status, grpc_code, is_grpc};
 use bytes::Bytes;
 use http::header::{self, HeaderName};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
@@ -27,6 +27,8 @@ pub struct Answer {
 
 /// Marks an answer that was given before.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// What is said to one connection (RFC 9110 section 7.6.1), at one moment, or of one message's length.
 const NOT_REPLAYED: [HeaderName; 11] = [
@@ -86,7 +88,8 @@ impl Answer {
     /// What is to be kept of this answer; `None` where a repetition is to be done anew.
     ///
     /// Who gets one of these sends the request again to have it done: a fault of the server (5xx), or "come again"
-    /// (408, 425, 429, and 401 with other credentials). So would who gets a body that broke off.
+    /// (408, 425, 429, and 401 with other credentials), or what each is [in gRPC](is_done_anew). So would who gets a body that broke
+    /// off.
     pub(super) fn to_keep<D>(response: &Response<BufferedBody<D>>) -> Option<Self>
     where
         D: Body<Data = Bytes> + Unpin,
@@ -97,6 +100,13 @@ impl Answer {
         let is_refused = status.is_server_error() || status == StatusCode::UNAUTHORIZED;
         if asks_again || is_refused || response.body().is_broken() {
             return None;
+        }
+        let all = response.body().all();
+        if status.is_success() && is_grpc(response.headers()) {
+            let code = all.map(|(body, trailers)| grpc_end(response.headers(), body, trailers));
+            if code.is_some_and(is_done_anew) {
+                return None;
+            }
         }
         let mut headers = response.headers().clone();
         let named = headers.get_all(header::CONNECTION).iter();
@@ -110,7 +120,6 @@ impl Answer {
         for name in NOT_REPLAYED {
             headers.remove(name);
         }
-        let all = response.body().all();
         let mut answer = Self::new(status, headers, all.map(|(body, _)| body.clone()));
         answer.trailers = all.and_then(|(_, trailers)| trailers.cloned());
         Some(answer)
@@ -126,4 +135,44 @@ impl Answer {
         response.headers_mut().insert(REPLAYED, yes);
         Some(response)
     }
+}
+
+/// Whether a call of gRPC that ended with this code is done anew: where its status in HTTP (googleapis,
+/// `google/rpc/code.proto`) asks for it.
+const fn is_done_anew(code: u8) -> bool {
+    match code {
+        0 | 3 | 5 | 6 | 7 | 9 | 11 => false,
+        // 499, 500, 504, 429, 409 of a change that was rolled back, 501, 500, 503, 500, 401.
+        _ => true,
+    }
+}
+
+/// With which code a call of gRPC has ended: in its trailers, or its head where there is nothing else, or at the end of the body of
+/// gRPC-Web. One without is broken, and 2, `UNKNOWN`.
+fn grpc_end(head: &HeaderMap, body: &Bytes, trailers: Option<&HeaderMap>) -> u8 {
+    let in_head = || grpc_code(head).filter(|_| body.is_empty());
+    let code = trailers.and_then(grpc_code).or_else(in_head);
+    code.or_else(|| web_code(body)).unwrap_or(2)
+}
+
+/// The code in the last frame of a body of gRPC-Web: a byte of flags of which the highest says "trailers", the length in four, and
+/// trailers as HTTP/1 writes them (grpc/grpc, `doc/PROTOCOL-WEB.md`).
+fn web_code(mut body: &[u8]) -> Option<u8> {
+    while let [flags, rest @ ..] = body {
+        let (length, rest) = rest.split_first_chunk()?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        let (frame, rest) = rest.split_at_checked(length)?;
+        if flags & 0x80 != 0 {
+            let mut lines = frame.split(|byte| *byte == b'\n');
+            let value = lines.find_map(|line| {
+                let (name, value) = line.split_at_checked("grpc-status:".len())?;
+                let is_status = name.eq_ignore_ascii_case(b"grpc-status:");
+                is_status.then(|| value.trim_ascii())
+            })?;
+            let value = HeaderValue::from_bytes(value).ok()?;
+            return grpc_code(&[(STATUS, value)].into_iter().collect());
+        }
+        body = rest;
+    }
+    None
 }

@@ -1,6 +1,5 @@
 //! What does a client get whose request is not run?
 
-use std::fmt;
 use std::time::Duration;
 
 use becalm::StopReason;
@@ -11,6 +10,7 @@ use http::{HeaderValue, Response, StatusCode};
 use http_body::Body;
 
 use crate::server::body::BufferedBody;
+use crate::server::grpc;
 
 /// Why a request was not handed to its handler, or has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,45 +42,88 @@ impl Refusal {
         }
     }
 
-    /// The answer, with the details of RFC 9457 as the draft shows them (section 2.7).
-    pub fn answer<D: Body>(self, retry_after: Duration) -> Response<BufferedBody<D>> {
-        let status = self.status();
-        let body = format!(r#"{{"title":"{self}","status":{}}}"#, status.as_u16());
+    /// What [`status`](Self::status) is in gRPC (googleapis, `google/rpc/code.proto`), where that exists. A conflict that passes is
+    /// `UNAVAILABLE`: `ABORTED` would say that nothing is being done.
+    const fn code(self) -> u8 {
+        match self {
+            Self::KeyMissing
+            | Self::KeyMalformed
+            | Self::NoCaller
+            | Self::BodyBroken
+            | Self::BodyTooLong
+            | Self::OtherPayload => 3,
+            Self::AnswerNotKept => 6,
+            Self::OtherCredentials => 9,
+            Self::HandlerGone => 13,
+            Self::InFlight | Self::StoreUnavailable => 14,
+        }
+    }
+
+    /// The answer: to a call of gRPC, whose content type is `grpc`, in gRPC's words; to any other with the details of RFC 9457 as
+    /// the draft shows them (section 2.7).
+    pub fn answer<D: Body>(
+        self,
+        grpc: Option<&HeaderValue>,
+        retry_after: Duration,
+    ) -> Response<BufferedBody<D>> {
+        let (is_to_come_again, is_done) = (
+            matches!(self, Self::InFlight | Self::StoreUnavailable),
+            matches!(self, Self::OtherCredentials | Self::AnswerNotKept),
+        );
+        if let Some(kind) = grpc {
+            let mut response = Response::new(BufferedBody::whole(Bytes::new(), None));
+            let pushback = match (is_to_come_again, is_done) {
+                (true, _) => Some(grpc::millis(retry_after)),
+                (false, true) => Some(-1),
+                (false, false) => None,
+            };
+            *response.headers_mut() =
+                grpc::trailers_only(kind, self.code(), self.title(), pushback);
+            return response;
+        }
+        let (status, title) = (self.status(), self.title());
+        let body = format!(r#"{{"title":"{title}","status":{}}}"#, status.as_u16());
         let mut response = Response::new(BufferedBody::whole(Bytes::from(body), None));
         *response.status_mut() = status;
         let headers = response.headers_mut();
         let problem = HeaderValue::from_static("application/problem+json");
         headers.insert(CONTENT_TYPE, problem);
-        if matches!(self, Self::InFlight | Self::StoreUnavailable) {
+        if is_to_come_again {
             // Whole seconds: never earlier than it was set.
             let seconds = retry_after
                 .as_secs()
                 .saturating_add(u64::from(retry_after.subsec_nanos() > 0));
             headers.insert(RETRY_AFTER, seconds.into());
         }
-        if matches!(self, Self::OtherCredentials | Self::AnswerNotKept) {
+        if is_done {
             write_told(headers, StopReason::DoNotRetry);
         }
         response
     }
-}
 
-/// Without what JSON would escape.
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    /// Without what JSON or gRPC would escape.
+    const fn title(self) -> &'static str {
+        match self {
             Self::KeyMissing => "This request needs an Idempotency-Key",
-            Self::KeyMalformed => "Idempotency-Key is to be one text of 1 to 255 characters, between double quotes",
+            Self::KeyMalformed => {
+                "Idempotency-Key is to be one text of 1 to 255 characters, between double quotes"
+            }
             Self::NoCaller => "An Idempotency-Key belongs to a caller, and this request names none",
             Self::BodyBroken => "The body of the request broke off",
             Self::BodyTooLong => "The body is too long for a request with an Idempotency-Key",
             Self::InFlight => "A request with this Idempotency-Key is being worked on",
             Self::OtherPayload => "This Idempotency-Key was used with another payload",
-            Self::OtherCredentials => "This Idempotency-Key came with other credentials before, so its request is not done again; \
-                 a server that knows its callers (IdempotencyLayer::caller) answers renewed credentials",
-            Self::AnswerNotKept => "The request with this Idempotency-Key is done, and its answer was too long to be kept",
-            Self::StoreUnavailable => "Whether this Idempotency-Key was used cannot be told at present",
+            Self::OtherCredentials => {
+                "This Idempotency-Key came with other credentials before, so its request is not done again; \
+                 a server that knows its callers (IdempotencyLayer::caller) answers renewed credentials"
+            }
+            Self::AnswerNotKept => {
+                "The request with this Idempotency-Key is done, and its answer was too long to be kept"
+            }
+            Self::StoreUnavailable => {
+                "Whether this Idempotency-Key was used cannot be told at present"
+            }
             Self::HandlerGone => "The work on this request broke off",
-        })
+        }
     }
 }

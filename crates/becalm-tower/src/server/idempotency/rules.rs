@@ -9,7 +9,7 @@ use becalm::http::idempotency_key;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use http::{Method, Response};
+use http::{HeaderValue, Method, Response};
 use http_body::Body;
 
 use super::name::{Caller, Fingerprint, Name};
@@ -55,8 +55,13 @@ impl Rules {
         }
     }
 
-    pub fn refuse<D: Body>(&self, refusal: Refusal) -> Response<BufferedBody<D>> {
-        refusal.answer(self.retry_after)
+    /// The answer to a request that is not run, whose content type is `grpc` if it is a call of gRPC.
+    pub fn refuse<D: Body>(
+        &self,
+        refusal: Refusal,
+        grpc: Option<&HeaderValue>,
+    ) -> Response<BufferedBody<D>> {
+        refusal.answer(grpc, self.retry_after)
     }
 
     /// The name of the operation; `None` where the request is none of the layer's business.

@@ -18,6 +18,7 @@ use super::refusal::Refusal;
 use super::rules::Rules;
 use super::store::{Claim, Store};
 use crate::server::body::BufferedBody;
+use crate::server::grpc;
 
 /// A service that does once what comes several times: see [`IdempotencyLayer`](super::IdempotencyLayer).
 pub struct Idempotent<S, T> {
@@ -68,7 +69,10 @@ where
                 let future = self.service.call(request);
                 return IdempotencyFuture::Passing { future };
             }
-            Err(refusal) => Box::pin(ready(Ok(self.keeper.rules.refuse(refusal)))),
+            Err(refusal) => {
+                let grpc = grpc::kind(&head.headers);
+                Box::pin(ready(Ok(self.keeper.rules.refuse(refusal, grpc))))
+            }
             Ok(Some(name)) => {
                 // The one that is ready goes, and its clone stays.
                 let clone = self.service.clone();
@@ -118,12 +122,13 @@ impl<T: Store> Keeper<T> {
         D::Error: Send,
     {
         let rules = Arc::clone(&self.rules);
+        let grpc = grpc::kind(request.headers()).cloned();
         if request.body().is_broken() {
-            return Ok(rules.refuse(Refusal::BodyBroken));
+            return Ok(rules.refuse(Refusal::BodyBroken, grpc.as_ref()));
         }
         let (head, body) = request.into_parts();
         let Some((payload, _)) = body.all() else {
-            return Ok(rules.refuse(Refusal::BodyTooLong));
+            return Ok(rules.refuse(Refusal::BodyTooLong, grpc.as_ref()));
         };
         let fingerprint = rules.fingerprint(&head, payload);
         let caller = rules.share_of(&head);
@@ -135,7 +140,7 @@ impl<T: Store> Keeper<T> {
             let _ = told.send(work.with_scope().await);
         }));
         let Ok((ended, scope)) = hears.await else {
-            return Ok(rules.refuse(Refusal::HandlerGone));
+            return Ok(rules.refuse(Refusal::HandlerGone, grpc.as_ref()));
         };
         scope.report();
         ended
@@ -153,19 +158,21 @@ impl<T: Store> Keeper<T> {
         D: Body<Data = Bytes> + Unpin,
     {
         let Self { store, rules } = &self;
+        let grpc = grpc::kind(request.headers()).cloned();
+        let refuse = |refusal| rules.refuse(refusal, grpc.as_ref());
         let held = match store.claim(name, fingerprint, caller).await {
             Claim::Held(held) => held,
-            Claim::Unavailable => return Ok(rules.refuse(Refusal::StoreUnavailable)),
+            Claim::Unavailable => return Ok(refuse(Refusal::StoreUnavailable)),
             Claim::Taken {
                 fingerprint: first,
                 answer,
             } => {
                 return Ok(match answer {
-                    _ if first != fingerprint => rules.refuse(rules.other(first, fingerprint)),
-                    None => rules.refuse(Refusal::InFlight),
+                    _ if first != fingerprint => refuse(rules.other(first, fingerprint)),
+                    None => refuse(Refusal::InFlight),
                     Some(answer) => answer
                         .replay()
-                        .unwrap_or_else(|| rules.refuse(Refusal::AnswerNotKept)),
+                        .unwrap_or_else(|| refuse(Refusal::AnswerNotKept)),
                 });
             }
         };
