@@ -10,6 +10,7 @@ mod body;
 mod grpc;
 mod idempotency;
 mod scope;
+mod waiting;
 
 pub use admission::{Admission, AdmissionFuture, AdmissionLayer, AdmittedBody};
 pub use body::BufferedBody;

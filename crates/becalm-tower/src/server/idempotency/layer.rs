@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use becalm::time::Sleeper;
 use http::Method;
 use http::request::Parts;
 use tower_layer::Layer;
@@ -11,6 +12,7 @@ use tower_layer::Layer;
 use super::rules::{Rules, Task};
 use super::service::Idempotent;
 use super::store::Store;
+use crate::server::waiting::Waiting;
 
 /// Does the request of an `Idempotency-Key` once, and answers its repetitions with the first answer
 /// (draft-ietf-httpapi-idempotency-key-header-07).
@@ -20,6 +22,8 @@ use super::store::Store;
 /// | without a key, where the method [requires](Self::required) one | 400 |
 /// | with a malformed key, or with none that belongs to a [caller](Self::caller) | 400 |
 /// | with a body beyond the [limit](Self::body_limit) | 413 |
+/// | with a body that is not there [in time](Self::body_time) | 408 |
+/// | with a body for which there is no [room](Self::waiting_bytes) | 503 and `Retry-After` |
 /// | whose key came with another payload | 422 |
 /// | whose key came with other credentials, where no [caller](Self::caller) is set | 409 and "do not retry" |
 /// | whose key is being worked on | 409 and [`Retry-After`](Self::retry_after) |
@@ -34,8 +38,8 @@ use super::store::Store;
 ///
 /// A handler whose client has left runs to its end, as a task of its own, and its answer is there for the repetition. While
 /// it runs its key is taken, so one that may hang has a time-out of its own.
-/// An answer is handed on once it is complete and kept, or longer than the [limit](Self::answer_limit); one that is
-/// longer is not kept, and a repetition gets 409 with "do not retry".
+/// An answer is handed on once it is complete and kept, longer than the [limit](Self::answer_limit), or not over [in
+/// time](Self::answer_time); one that is longer or later is not kept, and a repetition gets 409 with "do not retry".
 ///
 /// **What has failed is not kept**: 5xx, 401, 408, 425, 429, an error of the service, a body that broke off, a panic (which is
 /// answered with 500). The draft leaves that to the server. Who gets one of these sends the request again to have it
@@ -139,9 +143,36 @@ impl<T: Store> IdempotencyLayer<T> {
         self.with(|rules| rules.body_limit = bytes)
     }
 
+    /// Sets in which time the body of a request with a key is to be there; later it gets 408. Default 30 s: 1 MiB over 300 kbit/s.
+    pub fn body_time(self, time: Duration) -> Self {
+        self.with(|rules| rules.body_time = time)
+    }
+
+    /// Sets how many bytes all bodies may hold together that are read, or wait for a handler, in all services that this layer is
+    /// put around: of requests, and of answers until they are kept. Default 64 MiB, 64 of the longest.
+    ///
+    /// One caller holds as many as it leaves free, so at most half. A request beyond gets 503 with `Retry-After`, and an
+    /// answer is handed on and not kept.
+    pub fn waiting_bytes(self, bytes: usize) -> Self {
+        self.with(|rules| rules.waiting = Waiting::new(bytes))
+    }
+
     /// Sets how many bytes of an answer's body are kept. Default 256 KiB.
     pub fn answer_limit(self, bytes: usize) -> Self {
         self.with(|rules| rules.answer_limit = bytes)
+    }
+
+    /// Sets in which time after its head the body of an answer is to be over; later it is handed on as it comes, and not kept. Default 10 s.
+    ///
+    /// A body without a known length whose client has left is dropped a second later. An answer that never ends, such as of server-sent
+    /// events, holds its key no longer than that.
+    pub fn answer_time(self, time: Duration) -> Self {
+        self.with(|rules| rules.answer_time = time)
+    }
+
+    /// Sets the clock and the timers of these limits. Default: the process's own.
+    pub fn clock(self, clock: impl Sleeper) -> Self {
+        self.with(|rules| rules.clock = Arc::new(clock))
     }
 
     /// Sets when a request is to come again whose key is being worked on; whole seconds, rounded up. Default

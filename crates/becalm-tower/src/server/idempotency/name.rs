@@ -28,7 +28,7 @@ pub struct Fingerprint([u8; 32]);
 pub struct Caller([u8; 16]);
 
 impl Caller {
-    pub(super) fn of(says: &[u8]) -> Self {
+    pub(in crate::server) fn of(says: &[u8]) -> Self {
         let mut half = [0; 16];
         half.copy_from_slice(&digest([says])[..16]);
         Self(half)

@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use http_body::Body;
 
-use crate::server::body::BufferedBody;
+use crate::server::body::{BufferedBody, End};
 use crate::server::grpc;
 
 /// Why a request was not handed to its handler, or has no answer.
@@ -20,6 +20,8 @@ pub(super) enum Refusal {
     NoCaller,
     BodyBroken,
     BodyTooLong,
+    BodyLate,
+    NoRoom,
     InFlight,
     OtherPayload,
     OtherCredentials,
@@ -29,15 +31,26 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
+    /// Why a request has none of its body, if it has not.
+    pub const fn of(end: End) -> Option<Self> {
+        match end {
+            End::Over => None,
+            End::TooLong => Some(Self::BodyTooLong),
+            End::Late => Some(Self::BodyLate),
+            End::NoRoom => Some(Self::NoRoom),
+        }
+    }
+
     const fn status(self) -> StatusCode {
         match self {
             Self::KeyMissing | Self::KeyMalformed | Self::NoCaller | Self::BodyBroken => {
                 StatusCode::BAD_REQUEST
             }
             Self::BodyTooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyLate => StatusCode::REQUEST_TIMEOUT,
             Self::InFlight | Self::OtherCredentials | Self::AnswerNotKept => StatusCode::CONFLICT,
             Self::OtherPayload => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::StoreUnavailable | Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
             Self::HandlerGone => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -52,8 +65,10 @@ impl Refusal {
             | Self::BodyBroken
             | Self::BodyTooLong
             | Self::OtherPayload => 3,
+            Self::BodyLate => 4,
             Self::AnswerNotKept => 6,
             Self::OtherCredentials => 9,
+            Self::NoRoom => 8,
             Self::HandlerGone => 13,
             Self::InFlight | Self::StoreUnavailable => 14,
         }
@@ -67,7 +82,7 @@ impl Refusal {
         retry_after: Duration,
     ) -> Response<BufferedBody<D>> {
         let (is_to_come_again, is_done) = (
-            matches!(self, Self::InFlight | Self::StoreUnavailable),
+            matches!(self, Self::InFlight | Self::StoreUnavailable | Self::NoRoom),
             matches!(self, Self::OtherCredentials | Self::AnswerNotKept),
         );
         if let Some(kind) = grpc {
@@ -111,6 +126,8 @@ impl Refusal {
             Self::NoCaller => "An Idempotency-Key belongs to a caller, and this request names none",
             Self::BodyBroken => "The body of the request broke off",
             Self::BodyTooLong => "The body is too long for a request with an Idempotency-Key",
+            Self::BodyLate => "The body of the request did not come in time",
+            Self::NoRoom => "The bodies of other requests take all the room at present",
             Self::InFlight => "A request with this Idempotency-Key is being worked on",
             Self::OtherPayload => "This Idempotency-Key was used with another payload",
             Self::OtherCredentials => {

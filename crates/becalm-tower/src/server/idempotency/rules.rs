@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::http::idempotency_key;
+use becalm::time::{Sleeper, StdSleeper};
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
@@ -14,7 +15,8 @@ use http_body::Body;
 
 use super::name::{Caller, Fingerprint, Name};
 use super::refusal::Refusal;
-use crate::server::body::BufferedBody;
+use crate::server::body::{BufferedBody, Limits};
+use crate::server::waiting::Waiting;
 
 /// What an executor is given to run to its end.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -36,7 +38,11 @@ pub(super) struct Rules {
     pub caller: Option<Arc<Says>>,
     pub peer: Option<Arc<Peer>>,
     pub body_limit: usize,
+    pub body_time: Duration,
     pub answer_limit: usize,
+    pub answer_time: Duration,
+    pub waiting: Arc<Waiting>,
+    pub clock: Arc<dyn Sleeper>,
     pub retry_after: Duration,
     pub spawn: Arc<dyn Fn(Task) + Send + Sync>,
 }
@@ -49,7 +55,11 @@ impl Rules {
             caller: None,
             peer: None,
             body_limit: 1 << 20,
+            body_time: Duration::from_secs(30),
             answer_limit: 256 << 10,
+            answer_time: Duration::from_secs(10),
+            waiting: Waiting::new(64 << 20),
+            clock: Arc::new(StdSleeper::new()),
             retry_after: Duration::from_secs(1),
             spawn: Arc::new(spawn),
         }
@@ -96,6 +106,25 @@ impl Rules {
             || Caller::of(authorization(head).unwrap_or_default()),
             Caller::at,
         )
+    }
+
+    /// How far the body of a request of this caller is read.
+    pub fn of_bodies(&self, caller: Caller) -> Limits<'_> {
+        Limits {
+            bytes: self.body_limit,
+            time: self.body_time,
+            clock: &*self.clock,
+            hold: self.waiting.hold(caller),
+        }
+    }
+
+    /// How far the body of an answer to this caller is.
+    pub fn of_answers(&self, caller: Caller) -> Limits<'_> {
+        Limits {
+            bytes: self.answer_limit,
+            time: self.answer_time,
+            ..self.of_bodies(caller)
+        }
     }
 
     /// What tells the request from another under the same name.

@@ -79,9 +79,15 @@ where
                 let service = std::mem::replace(&mut self.service, clone);
                 let keeper = self.keeper.clone();
                 Box::pin(async move {
-                    let body = BufferedBody::read(body, keeper.rules.body_limit).await;
+                    let rules = Arc::clone(&keeper.rules);
+                    let caller = rules.share_of(&head);
+                    let limits = rules.of_bodies(caller);
+                    let (body, end) = BufferedBody::read(body, limits, |_| false).await;
+                    if let Some(refusal) = Refusal::of(end) {
+                        return Ok(rules.refuse(refusal, grpc::kind(&head.headers)));
+                    }
                     let request = Request::from_parts(head, body);
-                    keeper.answer(service, name, request).await
+                    keeper.answer(service, (name, caller), request).await
                 })
             }
         };
@@ -109,7 +115,7 @@ impl<T: Store> Keeper<T> {
     async fn answer<S, B, D>(
         self,
         service: S,
-        name: Name,
+        (name, caller): (Name, Caller),
         request: Request<BufferedBody<B>>,
     ) -> Result<Response<BufferedBody<D>>, S::Error>
     where
@@ -131,11 +137,12 @@ impl<T: Store> Keeper<T> {
             return Ok(rules.refuse(Refusal::BodyTooLong, grpc.as_ref()));
         };
         let fingerprint = rules.fingerprint(&head, payload);
-        let caller = rules.share_of(&head);
         let request = Request::from_parts(head, body);
         let (told, hears) = oneshot::channel();
+        let (_waits, client) = oneshot::channel();
         // From the claim on: one that is dropped in between would be held for ever.
-        let work = Scope::current().wrap(self.work(service, (name, fingerprint, caller), request));
+        let work =
+            Scope::current().wrap(self.work(service, (name, fingerprint, caller), request, client));
         (rules.spawn)(Box::pin(async move {
             let _ = told.send(work.with_scope().await);
         }));
@@ -151,6 +158,7 @@ impl<T: Store> Keeper<T> {
         mut service: S,
         (name, fingerprint, caller): (Name, Fingerprint, Caller),
         request: Request<BufferedBody<B>>,
+        mut client: oneshot::Receiver<()>,
     ) -> Result<Response<BufferedBody<D>>, S::Error>
     where
         S: Service<Request<BufferedBody<B>>, Response = Response<D>>,
@@ -183,7 +191,11 @@ impl<T: Store> Keeper<T> {
         let ended = match service.call(request).await {
             Ok(response) => {
                 let (parts, body) = response.into_parts();
-                let body = BufferedBody::read(body, rules.answer_limit).await;
+                // What is never sent to it, ends only with the client.
+                let is_left =
+                    |context: &mut Context<'_>| Pin::new(&mut client).poll(context).is_ready();
+                let limits = rules.of_answers(caller);
+                let (body, _) = BufferedBody::read(body, limits, is_left).await;
                 Ok(Response::from_parts(parts, body))
             }
             Err(error) => Err(error),
