@@ -12,7 +12,7 @@ mod idempotency;
 mod scope;
 mod waiting;
 
-pub use admission::{Admission, AdmissionFuture, AdmissionLayer, AdmittedBody};
+pub use admission::{Admission, AdmissionFuture, AdmissionLayer, AdmittedBody, ArrivingBody};
 pub use body::BufferedBody;
 pub use idempotency::{
     Answer, Caller, Claim, Fingerprint, IdempotencyFuture, IdempotencyLayer, Idempotent,

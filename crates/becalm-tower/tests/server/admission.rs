@@ -10,7 +10,7 @@ use becalm::rng::Seed;
 use becalm::throttle::Priority;
 use becalm::time::TokioSleeper;
 use becalm::{Budget, Bulkhead, Failure, Policy};
-use becalm_tower::server::{AdmissionLayer, BufferedBody};
+use becalm_tower::server::{AdmissionLayer, ArrivingBody, BufferedBody};
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
@@ -33,14 +33,14 @@ fn layer(waiting: u32) -> AdmissionLayer {
 }
 
 /// Does what it was asked even if nobody waits for it any more.
-fn server()
--> impl Service<Request<()>, Response = Response<Full<Bytes>>, Error = Infallible, Future: Send>
+fn server<B: 'static>()
+-> impl Service<Request<B>, Response = Response<Full<Bytes>>, Error = Infallible, Future: Send>
 + Clone
 + Send
 + Sync
 + 'static {
     let workers = Arc::new(Semaphore::new(WORKERS));
-    service_fn(move |_: Request<()>| {
+    service_fn(move |_: Request<B>| {
         let workers = Arc::clone(&workers);
         let work = tokio::spawn(async move {
             let _worker = workers.acquire_owned().await;
@@ -119,7 +119,7 @@ async fn the_least_critical_are_shed_first() {
     });
     // On average 10 ms, from 1 to 19: else all places fall free at once, and then none for longer than the target.
     let worked = Arc::new(AtomicU32::new(0));
-    let service = service.layer(service_fn(move |_: Request<()>| {
+    let service = service.layer(service_fn(move |_: Request<_>| {
         let turn = worked.fetch_add(1, Ordering::SeqCst);
         async move {
             sleep(Duration::from_millis(u64::from(1 + turn * 7 % 19))).await;
@@ -235,7 +235,7 @@ async fn when_most_requests_are_retries_known_callers_are_told_not_to_come_back(
 /// How long each of a number that come at once had to wait, in ms; `None` where it was shed.
 async fn waits(layer: &AdmissionLayer, count: usize) -> Vec<Option<u128>> {
     let start = Instant::now();
-    let service = layer.layer(service_fn(|_: Request<()>| async {
+    let service = layer.layer(service_fn(|_: Request<_>| async {
         sleep(WORK).await;
         Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
     }));
@@ -334,7 +334,7 @@ async fn what_is_shed_is_told_when_to_come_again_each_at_a_time_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_place_is_held_until_the_answer_is_over_or_dropped() {
-    let service = layer(0).layer(server());
+    let service = layer(0).hold_bodies().layer(server());
     let mut answers = Vec::new();
     for _ in 0..10 {
         let answer = service.clone().oneshot(Request::new(())).await;
@@ -356,7 +356,7 @@ async fn a_place_is_held_until_the_answer_is_over_or_dropped() {
 #[tokio::test(start_paused = true)]
 async fn a_handler_whose_client_left_keeps_its_place() {
     let service = crate::servers::layer().layer(layer(0).layer(service_fn(
-        |_: Request<BufferedBody<Full<Bytes>>>| async {
+        |_: Request<ArrivingBody<BufferedBody<Full<Bytes>>>>| async {
             sleep(WORK).await;
             Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
         },

@@ -211,7 +211,7 @@ async fn limit_after(answer: impl Fn() -> Answer + Clone + Send + Sync + 'static
     let layer = AdmissionLayer::new(places)
         .expect("valid")
         .seed(Seed::fixed(1));
-    let service = layer.layer(service_fn(move |_: Request<Full<Bytes>>| {
+    let service = layer.layer(service_fn(move |_: Request<_>| {
         std::future::ready(Ok::<_, Infallible>(answer()))
     }));
     for _ in 0..20 {

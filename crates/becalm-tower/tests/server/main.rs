@@ -2,6 +2,7 @@
 //! bounds them, and on a clock that stands still.
 
 mod admission;
+mod deaf;
 mod endless;
 mod grpc;
 mod memory;

@@ -118,14 +118,14 @@ async fn pass(until: Instant, is_real: bool) {
 }
 
 /// Works on a request for as long as it takes, even if nobody waits for the answer any more.
-fn worker(
+fn worker<B: 'static>(
     scale: Scale,
-) -> impl Service<Request<Incoming>, Response = Response<Full<Bytes>>, Error = Infallible, Future: Send>
+) -> impl Service<Request<B>, Response = Response<Full<Bytes>>, Error = Infallible, Future: Send>
 + Clone
 + Send
 + 'static {
     let workers = Arc::new(Semaphore::new(scale.workers as usize));
-    service_fn(move |_: Request<Incoming>| {
+    service_fn(move |_: Request<B>| {
         let workers = Arc::clone(&workers);
         let work = tokio::spawn(async move {
             let _worker = workers.acquire_owned().await;

@@ -106,6 +106,12 @@ impl Semaphore {
         self.core.give_back();
     }
 
+    /// Teaches an adaptive limit of a call that has given back its place without a sample.
+    #[doc(hidden)]
+    pub fn learn(&self, sample: Sample) {
+        self.core.learn(sample);
+    }
+
     /// Whether samples are wanted, and with them two looks at the clock for each call.
     #[inline]
     pub fn reads_clock(&self) -> bool {

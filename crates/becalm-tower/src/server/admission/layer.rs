@@ -37,8 +37,15 @@ use super::retries::RetryShare;
 /// of -1. A [`ScopeLayer`](crate::server::ScopeLayer) outside of this one names the callers that are known, counted and told; without
 /// it nobody is.
 ///
-/// A request has its place until the body of its answer is over or dropped, so the layer stands inside of
-/// an [`IdempotencyLayer`](crate::server::IdempotencyLayer), whose handlers go on when their clients leave.
+/// **What a client holds.** A request has its place until the head of its answer, or until its client leaves. So the layer stands inside of
+/// an [`IdempotencyLayer`](crate::server::IdempotencyLayer), whose handlers go on when their clients leave. A client that does not read its
+/// answer holds no place, unless [bodies are held](Self::hold_bodies). One that does not send the body of its request holds it for
+/// [100 ms](Self::body_wait); from then on others have the place while the client is silent, and its request is next when more has come. It gets
+/// 503 if no place falls free within a second.
+///
+/// **Two time-outs the server needs beside it**, for what is held before and after a place (tasks, sockets, buffers): one for heads, hyper's
+/// `header_read_timeout` with a `timer`, and one for reads and writes of a connection that has stopped, such as of `tokio-io-timeout` around its
+/// stream. A time-out of tower ends with the head of the answer.
 ///
 /// ```
 /// use becalm::Bulkhead;
@@ -57,6 +64,8 @@ pub struct AdmissionLayer {
     /// The least, and how much more it may be.
     pub(super) retry_after: (Duration, Duration),
     priority: Option<Arc<Classes>>,
+    pub(super) holds_bodies: bool,
+    pub(super) body_wait: Duration,
     pub(super) retries: Arc<RetryShare>,
     pub(super) clock: Arc<dyn Sleeper>,
     pub(super) seed: Arc<Seed>,
@@ -81,6 +90,8 @@ impl AdmissionLayer {
             interval: Duration::from_millis(100),
             retry_after: (Duration::from_secs(1), Duration::from_secs(2)),
             priority: None,
+            holds_bodies: false,
+            body_wait: Duration::from_millis(100),
             retries: Arc::default(),
             clock: Arc::new(StdSleeper::new()),
             seed: Arc::new(Seed::entropy()),
@@ -135,6 +146,20 @@ impl AdmissionLayer {
         priority: impl Fn(&Parts) -> Priority + Send + Sync + 'static,
     ) -> Self {
         self.priority = Some(Arc::new(priority));
+        self
+    }
+
+    /// Has a request hold its place until the body of its answer is over or dropped: where making the body is most of the work.
+    /// Clients that do not read then hold places, so the server needs a time-out of its writes.
+    pub fn hold_bodies(mut self) -> Self {
+        self.holds_bodies = true;
+        self
+    }
+
+    /// Sets how long, in all, a request keeps its place while its client sends no more of its body. Default 100 ms, about
+    /// the way there and back between continents. Then others have it, until more has come.
+    pub fn body_wait(mut self, wait: Duration) -> Self {
+        self.body_wait = wait;
         self
     }
 

@@ -3,9 +3,11 @@
 mod layer;
 mod place;
 mod retries;
+mod seat;
 mod service;
 mod shed;
 
 pub use layer::AdmissionLayer;
 pub use place::AdmittedBody;
+pub use seat::ArrivingBody;
 pub use service::{Admission, AdmissionFuture};

@@ -5,50 +5,48 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use becalm::bulkhead::{Outcome, Sample, Semaphore};
-use becalm::http::grpc_code;
+use becalm::http::{grpc_code, is_grpc};
 use becalm::time::Instant;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
 /// The place of a request, which falls free when this is dropped.
 pub(super) struct Place {
     places: Semaphore,
     began: Instant,
-    sample: Option<Sample>,
+}
+
+/// What a request teaches an adaptive limit when this is dropped: how long it took to the head of its answer.
+struct Lesson {
+    places: Semaphore,
+    sample: Sample,
 }
 
 impl Place {
     pub fn taken(places: Semaphore, began: Instant) -> Self {
-        Self {
-            places,
-            began,
-            sample: None,
-        }
+        Self { places, began }
     }
 
     /// The answer is there, with this head, or none comes; its body is not counted to the work.
-    pub fn ended(&mut self, now: Instant, head: Option<(StatusCode, &HeaderMap)>) {
+    fn lesson(&self, now: Instant, head: Option<(StatusCode, &HeaderMap)>) -> Lesson {
         let is_overload = head.is_some_and(|(status, headers)| {
             matches!(status.as_u16(), 429 | 503 | 504) || is_overload(headers)
         });
-        self.sample = Some(Sample {
-            took: now.since(self.began),
-            now,
-            outcome: if is_overload {
-                Outcome::Dropped
-            } else {
-                Outcome::Completed
-            },
-        });
-    }
-}
-
-impl Place {
-    /// The answer is over, with these trailers.
-    fn trailed(&mut self, trailers: &HeaderMap) {
-        if let Some(sample) = self.sample.as_mut().filter(|_| is_overload(trailers)) {
-            sample.outcome = Outcome::Dropped;
+        let outcome = if is_overload {
+            Outcome::Dropped
+        } else {
+            Outcome::Completed
+        };
+        let took = now.since(self.began);
+        Lesson {
+            places: self.places.clone(),
+            sample: Sample { took, now, outcome },
         }
+    }
+
+    /// No answer comes.
+    pub fn failed(self, now: Instant) {
+        drop(self.lesson(now, None));
     }
 }
 
@@ -59,32 +57,55 @@ fn is_overload(trailers: &HeaderMap) -> bool {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.places.release(self.sample);
+        self.places.release(None);
+    }
+}
+
+impl Drop for Lesson {
+    fn drop(&mut self) {
+        self.places.learn(self.sample);
     }
 }
 
 pin_project_lite::pin_project! {
-    /// The body of an answer, with the place of its request. Empty where that was shed.
+    /// The body of an answer, with the place of its request where that is [held so long](super::AdmissionLayer::hold_bodies). Empty where
+    /// that was shed.
     pub struct AdmittedBody<D> {
         #[pin]
         body: Option<D>,
+        // Before the place: the request counts among those that run.
+        lesson: Option<Lesson>,
         place: Option<Place>,
     }
 }
 
 impl<D> AdmittedBody<D> {
-    pub(super) fn new(body: D, place: Option<Place>) -> Self {
-        Self {
-            body: Some(body),
-            place,
-        }
-    }
-
     pub(super) fn empty() -> Self {
         Self {
             body: None,
+            lesson: None,
             place: None,
         }
+    }
+
+    /// The answer, from which on others have the place, unless it is to be held. gRPC may say in trailers that it was too much.
+    pub(super) fn answer(
+        response: Response<D>,
+        now: Instant,
+        place: Option<Place>,
+        (was_lent, holds): (bool, bool),
+    ) -> Response<Self> {
+        let head = (response.status(), response.headers());
+        let lesson = place.as_ref().filter(|_| !was_lent);
+        let lesson = lesson.map(|place| place.lesson(now, Some(head)));
+        let lasts = holds || is_grpc(head.1) && grpc_code(head.1).is_none();
+        let lesson = lesson.filter(|_| lasts);
+        let place = place.filter(|_| holds);
+        response.map(|body| Self {
+            body: Some(body),
+            lesson,
+            place,
+        })
     }
 }
 
@@ -111,10 +132,13 @@ impl<D: Body> Body for AdmittedBody<D> {
             Some(Ok(frame)) => frame.trailers_ref(),
             _ => None,
         };
-        if let (Some(place), Some(trailers)) = (&mut *this.place, trailers) {
-            place.trailed(trailers);
+        if let (Some(lesson), Some(trailers)) = (&mut *this.lesson, trailers) {
+            if is_overload(trailers) {
+                lesson.sample.outcome = Outcome::Dropped;
+            }
         }
         if frame.is_none() {
+            *this.lesson = None;
             *this.place = None;
         }
         Poll::Ready(frame)

@@ -7,12 +7,14 @@ use std::task::{Context, Poll, ready};
 use becalm::Scope;
 use becalm::bulkhead::Waiter;
 use becalm::time::Sleep;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::layer::AdmissionLayer;
 use super::place::{AdmittedBody, Place};
+use super::seat::{ArrivingBody, Seat};
+use crate::server::grpc;
 
 /// A service that takes on what it can do: see [`AdmissionLayer`].
 #[derive(Debug, Clone)]
@@ -32,7 +34,7 @@ impl<S> Layer<S> for AdmissionLayer {
 
 impl<S, B, D> Service<Request<B>> for Admission<S>
 where
-    S: Service<Request<B>, Response = Response<D>> + Clone,
+    S: Service<Request<ArrivingBody<B>>, Response = Response<D>> + Clone,
 {
     type Response = Response<AdmittedBody<D>>;
     type Error = S::Error;
@@ -50,12 +52,16 @@ where
         layer.retries.count(Scope::current());
         let (head, body) = request.into_parts();
         let waiter = layer.waiter(&head);
+        let grpc = grpc::kind(&head.headers).cloned();
+        let seat = Seat::new(Arc::clone(&layer));
+        let body = ArrivingBody::new(body, Arc::clone(&seat));
         AdmissionFuture {
             layer,
             waits: Some((service, Request::from_parts(head, body), waiter)),
             timer: None,
             running: None,
-            place: None,
+            grpc,
+            seat: Seated(seat),
         }
     }
 }
@@ -65,17 +71,27 @@ pin_project_lite::pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct AdmissionFuture<S, B, F> {
         layer: Arc<AdmissionLayer>,
-        waits: Option<(S, Request<B>, Waiter)>,
+        waits: Option<(S, Request<ArrivingBody<B>>, Waiter)>,
         timer: Option<Sleep>,
         #[pin]
         running: Option<F>,
-        place: Option<Place>,
+        grpc: Option<HeaderValue>,
+        seat: Seated,
+    }
+}
+
+/// A request that waits for its answer. Dropped before, its client has left, and its place falls free.
+struct Seated(Arc<Seat>);
+
+impl Drop for Seated {
+    fn drop(&mut self) {
+        drop(self.0.end());
     }
 }
 
 impl<S, B, D> Future for AdmissionFuture<S, B, S::Future>
 where
-    S: Service<Request<B>, Response = Response<D>>,
+    S: Service<Request<ArrivingBody<B>>, Response = Response<D>>,
 {
     type Output = Result<Response<AdmittedBody<D>>, S::Error>;
 
@@ -97,25 +113,46 @@ where
             };
             *this.timer = None;
             if !has_place {
-                return Poll::Ready(Ok(layer.shed(request.headers())));
+                return Poll::Ready(Ok(layer.shed(this.grpc.as_ref())));
             }
             let began = layer.clock.now();
             layer.look(began);
-            *this.place = Some(Place::taken(layer.places.clone(), began));
+            let place = Place::taken(layer.places.clone(), began);
+            this.seat.0.take(place);
             this.running.set(Some(service.call(request)));
         }
         let Some(running) = this.running.as_mut().as_pin_mut() else {
             return Poll::Pending; // polled again after its end
         };
-        let ended = ready!(running.poll(context));
-        this.running.set(None);
-        let mut place = this.place.take();
-        if let Some(place) = &mut place {
-            place.ended(
-                this.layer.clock.now(),
-                ended.as_ref().ok().map(|it| (it.status(), it.headers())),
-            );
+        let ended = running.poll(context);
+        if ended.is_pending() {
+            if this.seat.0.is_shed(context.waker()) {
+                this.running.set(None);
+                drop(this.seat.0.end());
+                return Poll::Ready(Ok(this.layer.shed(this.grpc.as_ref())));
+            }
+            return Poll::Pending;
         }
-        Poll::Ready(ended.map(|response| response.map(|body| AdmittedBody::new(body, place))))
+        let ended = ready!(ended);
+        this.running.set(None);
+        let now = this.layer.clock.now();
+        let (place, was_lent) = this.seat.0.end();
+        Poll::Ready(match ended {
+            Ok(response) => {
+                let holds = this.layer.holds_bodies;
+                Ok(AdmittedBody::answer(
+                    response,
+                    now,
+                    place,
+                    (was_lent, holds),
+                ))
+            }
+            Err(error) => {
+                if let Some(place) = place.filter(|_| !was_lent) {
+                    place.failed(now);
+                }
+                Err(error)
+            }
+        })
     }
 }

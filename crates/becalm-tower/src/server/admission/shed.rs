@@ -6,7 +6,7 @@ use becalm::Scope;
 use becalm::StopReason;
 use becalm::rng::Random;
 use http::header::RETRY_AFTER;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 
 use super::layer::AdmissionLayer;
 use super::place::AdmittedBody;
@@ -15,15 +15,15 @@ use crate::server::grpc;
 const RESOURCE_EXHAUSTED: u8 = 8;
 
 impl AdmissionLayer {
-    /// The answer to a request with these headers, in its scope.
-    pub(super) fn shed<D>(&self, headers: &HeaderMap) -> Response<AdmittedBody<D>> {
+    /// The answer to a request in its scope, whose content type is `grpc` if it is a call of gRPC.
+    pub(super) fn shed<D>(&self, grpc: Option<&HeaderValue>) -> Response<AdmittedBody<D>> {
         let is_unwanted = self.retries.is_most() && Scope::current() != Scope::NONE;
         if is_unwanted {
             // The layer that has read the scope tells its caller.
             Scope::NONE.telling(StopReason::DoNotRetry).report();
         }
         let mut response = Response::new(AdmittedBody::empty());
-        if let Some(kind) = grpc::kind(headers) {
+        if let Some(kind) = grpc {
             let pushback = if is_unwanted {
                 -1
             } else {
