@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use reqwest::Method;
 use tokio::runtime::Runtime;
 
-use crate::clients::{Answer, Client, NAMES, Times};
+use crate::clients::{Answer, Client, NAMES, Times, over_reqwest};
 use crate::server::Server;
 
 const TIMES: Times = Times {
@@ -15,6 +15,9 @@ const TIMES: Times = Times {
 };
 
 const STREAM: usize = 64 << 20;
+
+/// Beside the others: it decides as becalm-reqwest does, so that its outages and costs are not measured again.
+const MIDDLEWARE: (&str, &str) = ("becalm-reqwest, as a middleware", "becalm_middleware");
 
 /// What came of some calls of one client.
 struct Seen {
@@ -139,18 +142,21 @@ const ROWS: [Row; 9] = [
 ];
 
 pub fn print(runtime: &Runtime, server: &Server) {
-    let titles = NAMES.map(|(name, _)| name);
+    let all = || NAMES.into_iter().chain([MIDDLEWARE]);
+    let titles: Vec<_> = all().map(|(name, _)| name).collect();
     println!(
         "| | {} |\n|---|{}",
         titles.join(" | "),
-        "---|".repeat(NAMES.len())
+        "---|".repeat(titles.len())
     );
-    let lines = NAMES.map(|(_, function)| lines(function).to_string());
+    let lines: Vec<_> = all().map(|(_, it)| lines(it).to_string()).collect();
     println!("| lines that set it up | {} |", lines.join(" | "));
     for Row(title, count, method, path, body, show) in ROWS {
         let url = format!("http://shop.test:{}/{path}", server.address.port());
         // New ones, with full budgets.
-        let cells = Client::all(TIMES).map(|client| {
+        let clients = Client::all(TIMES).into_iter();
+        let middleware = Client::Middleware(over_reqwest::becalm_middleware(TIMES));
+        let cells = clients.chain([middleware]).map(|client| {
             server.take_seen();
             let mut last = None;
             let memory = allocation_counter::measure(|| {
@@ -167,6 +173,7 @@ pub fn print(runtime: &Runtime, server: &Server) {
                 bytes: memory.bytes_max,
             })
         });
+        let cells: Vec<_> = cells.collect();
         println!("| {title} | {} |", cells.join(" | "));
     }
 }

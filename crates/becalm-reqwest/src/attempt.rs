@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use becalm::classify::{Cause, Effect, FailureKind, Verdict};
 use becalm::http::{self as semantics, Answer, Exchange, Judge};
-use becalm::scope::ScopeHeader;
 use becalm::time::Sleeper;
-use becalm::{Attempt, Failure, Hint, Operation, Scope};
+use becalm::{Attempt, Failure, Hint, Operation};
 use reqwest::header::AUTHORIZATION;
 use reqwest::{Request, Response, StatusCode};
 
@@ -17,7 +16,7 @@ use super::credentials::Credentials;
 use super::drain::drained;
 use super::failed::Failed;
 use super::redirect::{self, Followed, Redirected};
-use super::shared::{Shared, is_of};
+use super::shared::{Shared, is_of, write_scope};
 use super::transport;
 use super::whole::whole;
 
@@ -99,7 +98,7 @@ impl Exchanges<'_> {
     ) -> impl Future<Output = (reqwest::Result<Response>, Followed)> + use<> {
         let redirected = Redirected {
             method: request.method().clone(),
-            has_scope: self.write_scope(&mut request),
+            has_scope: write_scope(&self.shared.settings.origins, self.sleeper, &mut request),
             has_key: self.operation.is_keyed() || request.headers().contains_key("idempotency-key"),
             follows_none: self.shared.settings.follows_no_redirects,
         };
@@ -156,7 +155,8 @@ impl Exchanges<'_> {
         renewal.is_awaited = true;
         let status = answer.error_for_status_ref().err();
         renewal.answer = Some(answer);
-        let mut failure = Failure::transient().hint(Hint::Exactly(Duration::ZERO)); // the wait is the login's
+        let failure = Failure::transient().healthy();
+        let mut failure = failure.hint(Hint::Exactly(Duration::ZERO)); // the wait is the login's
         if !followed.any {
             failure = failure.unsent(); // it was refused, so that it is safe for every method
         }
@@ -226,19 +226,6 @@ impl Exchanges<'_> {
 
     fn judges(&self) -> Option<&Judge> {
         self.shared.settings.judge.as_ref()
-    }
-
-    /// Tells a server that is known of the attempt that runs; true if it was told anything.
-    fn write_scope(&self, request: &mut Request) -> bool {
-        let mut origins = self.shared.settings.origins.iter();
-        if origins.any(|origin| is_of(origin, request.url())) {
-            let (now, clock) = (self.sleeper.now(), self.sleeper.clock());
-            semantics::write_scope(request.headers_mut(), Scope::current(), now, clock);
-            request.headers().contains_key(ScopeHeader::NAME)
-        } else {
-            request.headers_mut().remove(ScopeHeader::NAME);
-            false
-        }
     }
 }
 

@@ -268,11 +268,6 @@ impl ClientBuilder {
     ///
     /// See [`BuildError`].
     pub fn build(mut self) -> Result<Client, BuildError> {
-        // reqwest has no getter for it, and one that is lost in silence may let requests go where
-        // they must not.
-        if format!("{:?}", self.client).contains(" redirect_policy: Policy(") {
-            return Err(BuildError::RedirectPolicy);
-        }
         if let Some(error) = self.invalid_origin {
             return Err(BuildError::InvalidOrigin(error));
         }
@@ -282,17 +277,29 @@ impl ClientBuilder {
         }
         let redirects = self.redirects.unwrap_or_default();
         self.settings.follows_no_redirects = redirect::follows_none(&redirects);
-        let client = self
-            .client
-            .retry(reqwest::retry::never())
-            .redirect(redirect::guarded(redirects));
         let shared = Shared {
-            below: client.build().map_err(BuildError::Reqwest)?,
+            below: below(self.client, redirects)?,
             retriers: self.retriers,
             settings: Arc::new(self.settings),
         };
         Ok(Client { shared })
     }
+}
+
+/// The client that sends: it repeats nothing, and keeps on its server what is meant for that.
+pub(super) fn below(
+    client: reqwest::ClientBuilder,
+    redirects: Redirects,
+) -> Result<reqwest::Client, BuildError> {
+    // reqwest has no getter for it, and one that is lost in silence may let requests go where
+    // they must not.
+    if format!("{client:?}").contains(" redirect_policy: Policy(") {
+        return Err(BuildError::RedirectPolicy);
+    }
+    let client = client
+        .retry(reqwest::retry::never())
+        .redirect(redirect::guarded(redirects));
+    client.build().map_err(BuildError::Reqwest)
 }
 
 /// Why a client could not be built.

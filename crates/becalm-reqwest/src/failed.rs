@@ -12,29 +12,29 @@ use reqwest::Response;
 pub type NoAnswer = GaveUp<reqwest::Error>;
 
 /// How an attempt failed.
-pub(super) enum Failed {
+pub(super) enum Failed<E = reqwest::Error> {
     Answer(Response),
     /// An answer of which nothing is held but what its status says.
-    LetGo(Option<reqwest::Error>),
-    Error(reqwest::Error),
+    LetGo(Option<E>),
+    Error(E),
     /// An earlier attempt has used up the body, and nothing was sent.
     BodyGone,
 }
 
-impl Failed {
+impl<E: From<reqwest::Error>> Failed<E> {
     /// Takes the answer, if there is one that is still held.
     pub fn let_go(&mut self) -> Option<Response> {
         let Self::Answer(answer) = self else {
             return None;
         };
-        let said = Self::LetGo(answer.error_for_status_ref().err());
+        let said = Self::LetGo(answer.error_for_status_ref().err().map(E::from));
         match std::mem::replace(self, said) {
             Self::Answer(answer) => Some(answer),
             _ => None,
         }
     }
 
-    pub fn into_error(mut self) -> Option<reqwest::Error> {
+    pub fn into_error(mut self) -> Option<E> {
         drop(self.let_go());
         match self {
             Self::LetGo(error) => error,
@@ -45,7 +45,7 @@ impl Failed {
 }
 
 /// For observers.
-impl fmt::Display for Failed {
+impl<E: fmt::Display> fmt::Display for Failed<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Answer(answer) => Answered::new(answer.status(), answer.headers()).fmt(f),

@@ -15,6 +15,8 @@ mod client;
 mod credentials;
 mod drain;
 mod failed;
+#[cfg(feature = "middleware")]
+mod middleware;
 mod redirect;
 mod request;
 mod send;
@@ -27,5 +29,9 @@ mod whole;
 pub use becalm::{self, Policy, Retrier};
 pub use client::{BuildError, Client, ClientBuilder};
 pub use failed::NoAnswer;
+#[cfg(feature = "middleware")]
+pub use middleware::RetryMiddleware;
 pub use request::RequestBuilder;
 pub use reqwest;
+#[cfg(feature = "middleware")]
+pub use reqwest_middleware;

@@ -113,10 +113,10 @@ pub(super) fn guarded(policy: Policy) -> Policy {
 }
 
 /// Runs an attempt, and tells which of its redirects were followed.
-pub(super) async fn watched(
+pub(super) async fn watched<E: From<reqwest::Error>>(
     request: Redirected,
-    attempt: impl Future<Output = reqwest::Result<Response>>,
-) -> (reqwest::Result<Response>, Followed) {
+    attempt: impl Future<Output = Result<Response, E>>,
+) -> (Result<Response, E>, Followed) {
     let redirects = Redirects {
         is_done: Cell::new(request.method.is_safe()),
         request,
@@ -131,7 +131,7 @@ pub(super) async fn watched(
             (attempt.followed.get(), is_unfollowed)
         });
         match ended {
-            Ok(answer) if is_unfollowed => (Err(unfollowed(answer).await), followed),
+            Ok(answer) if is_unfollowed => (Err(unfollowed(answer).await.into()), followed),
             ended => (ended, followed),
         }
     };

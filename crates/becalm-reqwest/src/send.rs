@@ -1,6 +1,7 @@
 //! How is a request repeated? As the engine says: each attempt is made by [`Exchanges`], and of an
 //! answer that is not handed on nothing is held.
 
+use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
@@ -139,7 +140,10 @@ pub(super) async fn refuse(shared: &Shared, error: reqwest::Error) -> Result<Res
 }
 
 /// An answer that means failure is an answer nevertheless.
-fn as_it_came(gave_up: GaveUp<Failed>, answers_are_errors: bool) -> Result<Response, NoAnswer> {
+pub(super) fn as_it_came<E: From<reqwest::Error> + Error + 'static>(
+    gave_up: GaveUp<Failed<E>>,
+    answers_are_errors: bool,
+) -> Result<Response, GaveUp<E>> {
     let (stopped, failed) = gave_up.into_parts();
     let is_last = stopped.last() == Last::Error(()) && !answers_are_errors;
     match failed {

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use becalm::http::{Judge, Origin, Retriers};
-use reqwest::Url;
+use becalm::Scope;
+use becalm::http::{self as semantics, Judge, Origin, Retriers};
+use becalm::scope::ScopeHeader;
+use becalm::time::Sleeper;
+use reqwest::{Request, Url};
 
 use super::credentials::Credentials;
 
@@ -31,4 +34,20 @@ pub(super) struct Settings {
 pub(super) fn is_of(origin: &Origin, url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     origin.is(url.scheme(), host, url.port())
+}
+
+/// Tells a server that is known of the attempt that runs; true if it was told anything.
+pub(super) fn write_scope(
+    origins: &[Origin],
+    sleeper: &dyn Sleeper,
+    request: &mut Request,
+) -> bool {
+    if origins.iter().any(|origin| is_of(origin, request.url())) {
+        let (now, clock) = (sleeper.now(), sleeper.clock());
+        semantics::write_scope(request.headers_mut(), Scope::current(), now, clock);
+        request.headers().contains_key(ScopeHeader::NAME)
+    } else {
+        request.headers_mut().remove(ScopeHeader::NAME);
+        false
+    }
 }

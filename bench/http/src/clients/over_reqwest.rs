@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::{Policy, Retrier};
+use becalm_reqwest::RetryMiddleware;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Method, StatusCode};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
@@ -39,6 +40,13 @@ pub fn becalm_reqwest(times: Times) -> becalm_reqwest::Client {
     let policy = Policy::exponential(times.base).cap(times.cap);
     let retrier = policy.retrier().expect("a valid policy");
     becalm_reqwest::Client::new(builder(times), &retrier).expect("a client")
+}
+
+pub fn becalm_middleware(times: Times) -> ClientWithMiddleware {
+    let policy = Policy::exponential(times.base).cap(times.cap);
+    let mut retries = RetryMiddleware::new(&policy.retrier().expect("a valid policy"));
+    let http = retries.client(builder(times)).expect("a client");
+    ClientBuilder::new(http).with(retries).build()
 }
 
 /// By another policy than the default.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use becalm::policy::Mode;
-use becalm::{Budget, Policy, Scope};
+use becalm::{Breaker, Budget, Policy, Scope};
 use becalm_http_faults::{Does, Pieces, Seen, Server, Version, quick, retrier, within};
 use becalm_reqwest::{Client, RequestBuilder};
 use reqwest::header::HeaderValue;
@@ -71,6 +71,19 @@ async fn credentials_are_renewed_once_for_all_who_wait() {
         .into_iter()
         .filter(|seen| seen.header("authorization") == Some("second"));
     assert_eq!(accepted.count(), 20);
+}
+
+/// The server is well: it has refused a token that has ended.
+#[tokio::test]
+async fn a_token_that_ends_opens_no_breaker() {
+    let server = Server::start(Version::Http1, []).await;
+    server.want("second");
+    let policy = quick()
+        .budget(Budget::None)
+        .breaker(Breaker::consecutive(1));
+    let (client, _) = client_with(&server, &policy, Duration::ZERO, &["first", "second"]);
+    let sent = statuses(20, || client.post(server.url()).body("a lamp")).await;
+    assert_eq!(sent, [200; 20]);
 }
 
 #[tokio::test]

@@ -6,6 +6,8 @@ mod clients;
 mod credentials;
 #[cfg(feature = "h2")]
 mod listed;
+#[cfg(feature = "middleware")]
+mod middleware;
 mod options;
 mod redirects;
 #[cfg(feature = "h2")]

@@ -10,7 +10,7 @@ use super::patience::{Patience, may_wait};
 use super::{Call, attempts_allowed, payer};
 #[cfg(feature = "std")]
 use crate::attempt::{Attempt, remaining};
-use crate::classify::{Cause, Failure, FailureKind, Verdict};
+use crate::classify::{Cause, Class, Failure, FailureKind, Verdict};
 use crate::decide::{Decision, Standing, decide};
 use crate::guard::Ended;
 #[cfg(feature = "std")]
@@ -285,7 +285,12 @@ impl<H: AsRef<Shared>> Call<H> {
         failure: &Failure,
         random: &mut R,
     ) {
-        let ended = Ended::Failure(failure.class, failure.effect);
+        let class = if failure.healthy {
+            Class::Permanent
+        } else {
+            failure.class
+        };
+        let ended = Ended::Failure(class, failure.effect);
         let paid = self.land(number, ended, &|| now, random);
         let shared = self.handle.as_ref();
         Paid::spent(paid, shared);

@@ -22,7 +22,7 @@ use super::Failure;
 pub const fn classify(status: u16) -> Failure {
     match status {
         408 => Failure::transient(),
-        425 => Failure::transient().unsent(),
+        425 => Failure::transient().unsent().healthy(),
         429 => Failure::throttled(),
         ..500 | 501 | 505..=508 | 510 | 511 => Failure::permanent(),
         500.. => Failure::transient(),

@@ -75,6 +75,8 @@ pub struct Failure {
     pub cause: Option<Cause>,
     /// What it was lost with, if others were, too: their retries are paid for together.
     pub loss: Option<Loss>,
+    /// Whether it speaks for the health of the other side, as a permanent failure does.
+    pub healthy: bool,
 }
 
 impl Failure {
@@ -86,6 +88,7 @@ impl Failure {
             hint: None,
             cause: None,
             loss: None,
+            healthy: false,
         }
     }
 
@@ -125,6 +128,14 @@ impl Failure {
     #[must_use]
     pub const fn lost_with(mut self, loss: Loss) -> Self {
         self.loss = Some(loss);
+        self
+    }
+
+    /// Says that the other side is well, and has refused this attempt for a reason of its own: a token that has ended, a copy of the
+    /// request that is being done. Breaker, throttle and adaptive limit count it as an answer.
+    #[must_use]
+    pub const fn healthy(mut self) -> Self {
+        self.healthy = true;
         self
     }
 

@@ -45,6 +45,7 @@ pub(crate) fn joined(
         cause,
         // One copy that was lost alone pays for the retry.
         loss: last.loss.filter(|_| earlier.loss == last.loss),
+        healthy: earlier.healthy && last.healthy,
     }
 }
 

@@ -17,7 +17,7 @@ pub fn classify_status(status: StatusCode, exchange: Exchange) -> Verdict {
     let code = status.as_u16();
     let failure = match code {
         ..400 => return Verdict::Success,
-        409 if in_flight_duplicate => Failure::transient(),
+        409 if in_flight_duplicate => Failure::transient().healthy(),
         code => http_status::classify(code),
     };
     failure.because(Cause::Status(code)).into()

@@ -65,6 +65,7 @@ pub(super) mod plain {
             hint,
             cause: _,
             loss: _,
+            healthy: _,
         } = failure;
         let says_more = hint.is_some() || inside.has_news();
         let is_permanent = class == Class::Permanent && core.shared.class_of(&failure) == class;

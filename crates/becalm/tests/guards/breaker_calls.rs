@@ -1,7 +1,7 @@
 //! What does a call hear of a breaker, before its first attempt and between two?
 
 use becalm::breaker::State::{Closed, HalfOpen, Open};
-use becalm::{Classify, Effect, Hint, StopReason, run::Last};
+use becalm::{Classify, Effect, Failure, Hint, StopReason, run::Last};
 
 use crate::probe::{Fault, MS, SECOND, fixed, ready};
 use crate::world::{
@@ -271,4 +271,22 @@ fn the_sans_io_call_hands_the_change_out_once() {
     call.on_outcome(at, becalm::classify::Verdict::Success, &mut || 0);
     let closed = call.take_transition().expect("it has closed");
     assert_eq!((closed.from, closed.to), (HalfOpen, Closed));
+}
+
+/// A server that refuses a token that has ended is well.
+#[test]
+fn a_refusal_of_a_healthy_server_does_not_open_it() {
+    let world = World::new(broken_by(consecutive(2)).attempts(1));
+    for (failure, state) in [
+        (Failure::transient().healthy(), Closed),
+        (Failure::transient(), Open),
+    ] {
+        for _ in 0..2 {
+            let call = world
+                .retrier
+                .retry(|_| async move { Err::<u32, _>((failure, "refused")) });
+            assert_eq!(ready(call).unwrap_err().attempts(), 1);
+        }
+        assert_eq!(world.state(), state, "{failure:?}");
+    }
 }

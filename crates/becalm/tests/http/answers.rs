@@ -63,7 +63,11 @@ fn every_status_from_100_to_999_has_its_verdict() {
             };
             let failure = Failure::new(class).because(Cause::Status(code));
             let sent = !unsent.contains(&code);
-            Verdict::Failure(if sent { failure } else { failure.unsent() })
+            Verdict::Failure(if sent {
+                failure
+            } else {
+                failure.unsent().healthy()
+            })
         };
         assert_eq!(classify_status(status(code), FIRST), expected, "{code}");
     }
@@ -125,7 +129,9 @@ fn a_conflict_is_transient_only_for_a_keyed_operation_from_the_second_attempt_on
     ] {
         let exchange = Exchange::new(operation, attempt);
         let conflict = classify_status(status(409), exchange);
-        let expected = Failure::new(class).because(Cause::Status(409));
+        let mut expected = Failure::new(class).because(Cause::Status(409));
+        // It does the request: nothing is wrong with it.
+        expected.healthy = class == Class::Transient;
         assert_eq!(conflict, expected.into(), "{exchange:?}");
         let key_reused = classify_status(status(422), exchange);
         let expected = Failure::permanent().because(Cause::Status(422));
