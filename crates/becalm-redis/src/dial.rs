@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use becalm::Failure;
-use becalm::classify::{Class, connect, redis as words};
+use becalm::classify::{connect, redis as words};
+use becalm::support::to_the_root;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{
     AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, ProtocolVersion,
@@ -123,7 +124,8 @@ impl Dialler {
         });
         if let Some(provider) = &self.provider {
             let provided = provider(renew).await;
-            credentials = Some(provided.map_err(io::Error::other)?);
+            let no_login = |error: BoxError| io::Error::other(NoLogin(to_the_root(&*error)));
+            credentials = Some(provided.map_err(no_login)?);
         }
         let counts = Arc::<Counts>::default();
         let stream = Gathered::new(self.stream(&counts).await?);
@@ -184,13 +186,28 @@ impl Dialler {
         if let Some(reply) = reply(error) {
             return words::classify("PING", &reply).unsent();
         }
-        match io_error(error) {
-            Some(error) => connect::classify(error),
-            None if error.is_io_error() => Failure::transient().unsent(),
-            None => Failure::new(Class::Permanent).unsent(),
+        // Where logins come from is another server.
+        if connect::within(error).any(<dyn Error>::is::<NoLogin>) {
+            Failure::transient().unsent()
+        } else if error.is_io_error() {
+            connect::classify(error)
+        } else {
+            Failure::permanent().unsent()
         }
     }
 }
+
+/// The provider has brought no login, for this reason.
+#[derive(Debug)]
+struct NoLogin(String);
+
+impl std::fmt::Display for NoLogin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for NoLogin {}
 
 /// The error of the system, which redis shares among its own: what is in an `Arc` is not found as what it is.
 pub(crate) fn io_error(error: &RedisError) -> Option<&io::Error> {

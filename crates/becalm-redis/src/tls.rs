@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{self, AlertDescription, ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
 use crate::counted::{Counted, Counts};
 
@@ -47,18 +47,7 @@ impl Tls {
         let stream = Counted::new(stream, Arc::clone(counts));
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
         let name = ServerName::try_from(host.to_owned()).map_err(invalid)?;
-        self.0.connect(name, stream).await.map_err(unless_it_passes)
-    }
-}
-
-/// An error in the server is not one of its certificate, which never passes.
-fn unless_it_passes(error: io::Error) -> io::Error {
-    let of_tls = error.get_ref().and_then(|it| it.downcast_ref());
-    match of_tls {
-        Some(rustls::Error::AlertReceived(AlertDescription::InternalError)) => {
-            io::Error::new(io::ErrorKind::ConnectionAborted, error)
-        }
-        _ => error,
+        self.0.connect(name, stream).await
     }
 }
 

@@ -10,7 +10,7 @@ use becalm::http::unanswered;
 ///
 /// | error | failure |
 /// |---|---|
-/// | no connection (`is_connect`) | unsent: [`connect::classify`] of the IO error, or else transient |
+/// | no connection (`is_connect`) | unsent, as [`connect::classify`] says |
 /// | a refused stream, or one after the last that a GOAWAY names (feature `h2`) | transient, unsent |
 /// | the request is wrong (`is_builder`), too many redirects, the request's own body fails | permanent |
 /// | an IO error | what it says itself |
@@ -21,14 +21,12 @@ pub(super) fn classify(error: &reqwest::Error) -> Failure {
     if error.is_builder() || error.is_redirect() || is_of_the_body(error) {
         Failure::permanent()
     } else if error.is_connect() {
-        let kind = if error.is_timeout() {
-            FailureKind::ConnectTimeout
+        let failure = connect::classify(error);
+        if error.is_timeout() {
+            failure.because(Cause::Kind(FailureKind::ConnectTimeout))
         } else {
-            FailureKind::Connect
-        };
-        let unsent = Failure::transient().unsent().because(Cause::Kind(kind));
-        let io_error = chain(error).find_map(|error| error.downcast_ref());
-        io_error.map_or(unsent, connect::classify)
+            failure
+        }
     } else if http2::is_refused(error) {
         let refused = Cause::Kind(FailureKind::RefusedStream);
         Failure::transient().unsent().because(refused)

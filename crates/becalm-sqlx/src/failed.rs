@@ -14,6 +14,7 @@ use sqlx::Error;
 /// |---|---|---|
 /// | an answer of the server | by its SQLSTATE | [`becalm::classify::sqlstate`] |
 /// | of the connection | as the error of IO says | the server's end; the statement may have run |
+/// | `Tls` | unsent; permanent but for what passes | [`connect::recognise`](becalm::classify::connect::recognise) |
 /// | `PoolTimedOut` | transient, unsent | no connection was to be had in time |
 /// | `Protocol` | transient | the server's end in the middle of an answer |
 /// | any other | permanent | the statement, the settings or the data are at fault |
@@ -24,9 +25,27 @@ pub fn classify(error: &Error) -> Failure {
             None => Failure::permanent(),
         },
         Error::Io(error) => error.classify(),
+        // Of all that sqlx says of TLS itself nothing passes: that the server speaks none, that a file is wrong.
+        Error::Tls(_) => connect::recognise(error).unwrap_or(Failure::permanent().unsent()),
         Error::PoolTimedOut => Failure::transient().unsent(),
         Error::Protocol(_) | Error::WorkerCrashed => Failure::transient(),
         _ => Failure::permanent(),
+    }
+}
+
+/// What an error means before there is a connection: unsent, and of the connection as
+/// [`connect`](mod@becalm::classify::connect) says.
+pub(crate) fn while_connecting(error: &Error) -> Failure {
+    match error {
+        Error::Io(_) => connect::classify(error),
+        // It is no Postgres. One in trouble answers with an error, which begins with an E.
+        Error::Protocol(words)
+            if words.starts_with("unexpected response from SSLRequest")
+                && !words.contains("0x45") =>
+        {
+            Failure::permanent().unsent()
+        }
+        error => classify(error).unsent(),
     }
 }
 
@@ -120,7 +139,7 @@ impl<E: StdError + 'static> Failed<E> {
     pub(crate) fn failure(&self) -> Failure {
         match (self, self.database_error()) {
             (Self::InDoubt(_), _) => Failure::transient(),
-            (Self::Begin(_), Some(Error::Io(error))) => connect::classify(error),
+            (Self::Begin(_), Some(error)) => while_connecting(error),
             (_, Some(error)) => classify(error).unsent(),
             (Self::TimedOut, None) => Failure::transient().unsent(),
             (_, None) => Failure::permanent().unsent(),

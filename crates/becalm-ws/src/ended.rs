@@ -110,13 +110,7 @@ fn advised(headers: &HeaderMap) -> Option<Advice> {
 
 fn handshake(error: &Error) -> Failure {
     match error {
-        Error::Io(error) => {
-            #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
-            if let Some(failure) = crate::tls::classify(error) {
-                return failure.unsent();
-            }
-            connect::classify(error)
-        }
+        Error::Io(_) | Error::Tls(_) => connect::classify(error),
         Error::Http(answer) => {
             let mut failure = classify_handshake(answer.status().as_u16());
             failure.hint = http::hint(answer.headers(), SystemTime::now);
@@ -126,7 +120,7 @@ fn handshake(error: &Error) -> Failure {
         Error::Protocol(
             tokio_tungstenite::tungstenite::error::ProtocolError::HandshakeIncomplete,
         ) => Failure::transient().unsent(),
-        // It is no WebSocket, or none of this subprotocol; the address, a header or a certificate is wrong.
+        // It is no WebSocket, or none of this subprotocol; the address or a header is wrong.
         _ => Failure::permanent().unsent(),
     }
 }

@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use becalm::Failure;
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::{AlertDescription, ClientConfig, Error, RootCertStore};
+use rustls::{ClientConfig, Error, RootCertStore};
 use tokio_tungstenite::Connector;
 use tokio_tungstenite::tungstenite::error::TlsError;
 
@@ -53,25 +52,6 @@ fn roots() -> RootCertStore {
     #[cfg(feature = "rustls-webpki-roots")]
     roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     roots
-}
-
-/// What a failure of TLS means, if it is one. Who the peer is and what it speaks does not pass; that it says "internal error",
-/// as one does that is being set up or ends, may.
-pub(crate) fn classify(error: &std::io::Error) -> Option<Failure> {
-    let error = error.get_ref()?.downcast_ref::<Error>()?;
-    let passes = matches!(
-        error,
-        Error::AlertReceived(
-            AlertDescription::CloseNotify
-                | AlertDescription::InternalError
-                | AlertDescription::UserCanceled
-        )
-    );
-    Some(if passes {
-        Failure::transient()
-    } else {
-        Failure::permanent()
-    })
 }
 
 #[cfg(all(test, feature = "rustls-webpki-roots"))]

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use becalm::classify::{Cause, Classifier, Effect, Failure, FailureKind, grpc};
+use becalm::classify::{Classifier, Effect, Failure, grpc};
 use becalm::support::is_gone;
 use becalm::{Attempt, classify::connect};
 use becalm_tower::client::Transport;
@@ -13,8 +13,8 @@ use super::answer::cause;
 
 /// Classifies the errors of a channel, which are those of calls that got no answer.
 ///
-/// - What could not connect is unsent, by the IO error below
-///   ([`connect::classify`](becalm::classify::connect::classify)); so is what becalm-tower's [`Transport`] proves, by
+/// - What could not connect is unsent, as
+///   [`connect::classify`](becalm::classify::connect::classify) says; so is what becalm-tower's [`Transport`] proves, by
 ///   `REFUSED_STREAM` or `GOAWAY`. That may be tried again whatever the method.
 /// - Any other is transient and may have taken effect: `UNAVAILABLE` alone is no proof.
 /// - A [`Status`] in the chain of sources, as interceptors leave it, is what its code says ([`grpc::classify`]).
@@ -34,9 +34,7 @@ impl<E: Error + 'static> Classifier<E> for ByStatus {
         let known = if chain(error).any(is_gone) {
             Failure::permanent()
         } else if let Some(ConnectError(below)) = find(error) {
-            let unsent = Failure::transient().unsent();
-            let unsent = unsent.because(Cause::Kind(FailureKind::Connect));
-            find(&**below).map_or(unsent, connect::classify)
+            connect::classify(&**below)
         } else if let Some(status) = find::<Status>(error) {
             let code = status.code();
             grpc::classify(code as i32).because(cause(code))

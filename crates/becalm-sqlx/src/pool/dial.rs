@@ -3,9 +3,10 @@
 use std::future::Future;
 
 use becalm::Failure;
-use becalm::classify::connect;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection};
+
+use crate::failed::while_connecting;
 
 /// Dials one connection to one server: the settings of a client library.
 pub trait Dial: Send + Sync {
@@ -43,10 +44,7 @@ impl Dial for PgConnectOptions {
     }
 
     fn classify(error: &sqlx::Error) -> Failure {
-        match error {
-            sqlx::Error::Io(error) => connect::classify(error),
-            error => crate::classify(error).unsent(),
-        }
+        while_connecting(error)
     }
 }
 
@@ -55,8 +53,6 @@ pub use of_tokio_postgres::Tls;
 
 #[cfg(feature = "tokio-postgres")]
 mod of_tokio_postgres {
-    use std::error::Error as _;
-
     use becalm::Failure;
     use becalm::classify::{connect, sqlstate};
     use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
@@ -98,13 +94,11 @@ mod of_tokio_postgres {
             if let Some(code) = error.code() {
                 return sqlstate::classify(code.code()).unsent();
             }
-            let io = error.source().and_then(|source| source.downcast_ref());
-            match io {
-                Some(error) => connect::classify(error),
-                // It was closed in the middle of the login.
-                None if error.is_closed() => Failure::transient().unsent(),
-                None => Failure::permanent().unsent(),
+            // It was closed in the middle of the login.
+            if error.is_closed() {
+                return Failure::transient().unsent();
             }
+            connect::recognise(error).unwrap_or(Failure::permanent().unsent())
         }
     }
 

@@ -12,8 +12,8 @@ use super::collect::BrokenOff;
 
 /// The classifier of errors of the service below, by what their chain of sources holds.
 ///
-/// - An error of hyper-util's client while connecting (feature `hyper-util`) is unsent:
-///   [`connect::classify`](becalm::classify::connect::classify) of the IO error below it.
+/// - An error of hyper-util's client while connecting (feature `hyper-util`) is unsent, and what
+///   [`connect::classify`](becalm::classify::connect::classify) says of it.
 /// - A stream of HTTP/2 that the server has reset with `REFUSED_STREAM`, or that comes after the last one that its
 ///   `GOAWAY` names (feature `h2`, of the h2 0.4 that hyper 1 stands on), was not processed (RFC 9113 section 8.7).
 /// - A `Buffer` of tower whose worker is gone fails for ever: permanent.
@@ -72,10 +72,10 @@ fn while_connecting(error: &(dyn Error + 'static)) -> Option<Failure> {
         error.is_some_and(legacy::Error::is_connect)
     };
     let connecting = chain(error).find(is_connect)?;
-    let unsent = Failure::transient().unsent();
-    let unsent = unsent.because(Cause::Kind(FailureKind::Connect));
-    let io_error = chain(connecting).find_map(|error| error.downcast_ref());
-    Some(io_error.map_or(unsent, connect::classify))
+    // A layer around the connector may have boxed what is in it.
+    let boxed = chain(connecting).filter_map(|error| error.downcast_ref());
+    let inner = boxed.map(|Boxed(inner)| &**inner as &(dyn Error + 'static));
+    Some(connect::classify(inner.last().unwrap_or(connecting)))
 }
 
 #[cfg(feature = "h2")]
