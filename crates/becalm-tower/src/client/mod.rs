@@ -5,7 +5,8 @@
 //! [`ReplayBody`] is the body that the service below gets, and [`RetryOptions`] what one request may set for itself.
 //!
 //! Below it, each where it is wanted: [`ScopeLayer`] tells servers of the attempt, [`CollectLayer`] has answers
-//! repeated that break off, and `SpanLayer` (feature `tracing`) makes a span of each attempt.
+//! repeated that break off, and `SpanLayer` (feature `tracing`) makes a span of each attempt. Below the client, `Tunnel`
+//! (feature `hyper-util`) is a connector through a proxy.
 
 mod attempt;
 mod body;
@@ -25,6 +26,8 @@ mod source;
 #[cfg(feature = "tracing")]
 mod span;
 mod transport;
+#[cfg(feature = "hyper-util")]
+mod tunnel;
 mod unready;
 mod waiting;
 
@@ -41,5 +44,7 @@ pub use scope::{ScopeFuture, ScopeLayer, WithScope};
 #[cfg(feature = "tracing")]
 pub use span::{SpanFuture, SpanLayer, WithSpan};
 pub use transport::Transport;
+#[cfg(feature = "hyper-util")]
+pub use tunnel::Tunnel;
 #[doc(hidden)]
 pub use unready::Unready;
