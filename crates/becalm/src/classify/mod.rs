@@ -14,6 +14,8 @@ pub mod http_status;
 mod loss;
 pub mod mysql;
 pub mod redis;
+#[cfg(feature = "anyhow")]
+mod report;
 pub mod sqlite;
 pub mod sqlstate;
 pub mod websocket;
@@ -191,7 +193,8 @@ impl From<Failure> for Verdict {
     note = "for an error of your own: `impl becalm::Classify for {Self}`",
     note = "for an error of another crate: `.classify_with(|attempt, error: &{Self}| ..)` on the call or \
             the retrier, or `.classify_by(..)` with a type of your own",
-    note = "where only the operation knows: let it return `Err((Failure, error))`"
+    note = "where only the operation knows: let it return `Err((Failure, error))`",
+    note = "for `anyhow::Error`: the feature `anyhow` of becalm, and `.await.map_err(becalm::GaveUp::into_anyhow)?` (the `.await` stays)"
 )]
 pub trait Classify {
     /// What kind of failure this is.

@@ -454,6 +454,23 @@ mod with_anyhow {
     }
 
     #[test]
+    fn the_first_io_error_below_an_anyhow_says_whether_a_retry_helps() {
+        use anyhow::Context;
+        use std::io::{Error, ErrorKind};
+
+        let retrier = on(&FakeSleeper::auto(), fixed(MS));
+        let below = |kind| Err::<(), _>(Error::from(kind)).context("no order");
+        for (kind, attempts) in [(ErrorKind::ConnectionReset, 4), (ErrorKind::NotFound, 1)] {
+            let gave_up = retrier.retry_blocking(|_| below(kind)).unwrap_err();
+            assert_eq!(gave_up.attempts(), attempts);
+            let said = format!("{:#}", gave_up.into_anyhow());
+            assert!(said.ends_with(&format!(": no order: {kind}")), "{said}");
+        }
+        let unknown = retrier.retry_blocking(|_| Err::<(), _>(anyhow::anyhow!("what?")));
+        assert_eq!(unknown.unwrap_err().attempts(), 4);
+    }
+
+    #[test]
     fn into_anyhow_without_an_error_tells_what_was_last() {
         let error = never_answered(fixed(MS).deadline(SECOND), None).into_anyhow();
         assert!(

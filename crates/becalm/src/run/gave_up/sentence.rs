@@ -115,7 +115,21 @@ impl<E: Error + 'static> Error for GaveUp<E> {
 impl<E: Into<anyhow::Error>> GaveUp<E> {
     /// The last error as an [`anyhow::Error`], under the sentence as its context.
     ///
-    /// For operations whose error is `anyhow::Error` itself, which is no `std::error::Error`.
+    /// For operations whose error is `anyhow::Error` itself, which is no `std::error::Error`, so that `?` alone does not take it.
+    ///
+    /// ```
+    /// use becalm::{GaveUp, Policy};
+    ///
+    /// async fn read() -> anyhow::Result<String> {
+    ///     Ok(std::fs::read_to_string("/etc/hostname")?)
+    /// }
+    ///
+    /// async fn name() -> anyhow::Result<String> {
+    ///     let files = Policy::default().retrier()?; // once, and shared by all calls
+    ///     files.retry(|_| read()).await.map_err(GaveUp::into_anyhow)
+    /// }
+    /// # let _ = name();
+    /// ```
     pub fn into_anyhow(self) -> anyhow::Error {
         let sentence = self.stopped.to_string();
         match self.error {
