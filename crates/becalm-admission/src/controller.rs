@@ -23,6 +23,8 @@ use super::used::UsedTickets;
 /// What holds, whatever comes:
 ///
 /// - over any interval, at most `burst + rate x interval` are admitted (the generic cell rate algorithm, ITU-T I.371);
+/// - an address group that has passed more often lately than others gets an appointment, and the free place only where half of the burst (and of
+///   the permits) is left for others;
 /// - a ticket is honoured once, and one that is [brought in time](Self::arrive) goes before everybody without;
 /// - memory is bounded by the settings: those who wait by rate x patience, appointments by rate x horizon (twice that after a
 ///   restart), used tickets by rate x patience, addresses by a table of 96 KB.
@@ -150,7 +152,7 @@ impl<R: Random> AdmissionController<R> {
             }
             let permit = self.pass(now)?;
             let waiter = self.queue.take(waiting)?;
-            self.count_admitted(waiter.ticket.is_some());
+            self.count_admitted(waiter.rows, waiter.ticket.is_some());
             return Some(Turn::Admit(waiting, permit));
         }
     }
@@ -203,6 +205,7 @@ impl<R: Random> AdmissionController<R> {
 
     fn settle(&mut self, now: Instant) {
         self.used.settle(now);
+        self.groups.forget(now, self.settings.horizon / 4);
         // Where a place is kept free for its bearer, it is while that may come.
         let kept = if self.keeps_places() {
             self.settings.grace()
@@ -241,7 +244,7 @@ impl<R: Random> AdmissionController<R> {
         }
         self.used.insert(&claims);
         if let Some(permit) = self.pass_by(Class::Ticket, now) {
-            self.count_admitted(true);
+            self.count_admitted(rows, true);
             return Answer::Admit(permit);
         }
         self.wait(now, Class::Ticket, rows, Some(claims))
@@ -264,12 +267,16 @@ impl<R: Random> AdmissionController<R> {
         rows: Rows,
         reason: Refused,
     ) -> Answer {
-        if let Some(permit) = self.pass_by(class, now) {
-            self.count_admitted(false);
-            return Answer::Admit(permit);
+        // Who passes more often than others leaves the free place to them, and the wait for the next.
+        let is_greedy = self.groups.is_greedy(rows);
+        if !is_greedy || self.has_spare(now) {
+            if let Some(permit) = self.pass_by(class, now) {
+                self.count_admitted(rows, false);
+                return Answer::Admit(permit);
+            }
         }
         let place = self.next_place(now);
-        if place.since(now) <= self.settings.patience / 2 {
+        if !is_greedy && place.since(now) <= self.settings.patience / 2 {
             let share = self.share(now);
             self.book.pass_over(place, share);
             return self.wait(now, class, rows, None);
@@ -424,12 +431,19 @@ impl<R: Random> AdmissionController<R> {
         }
     }
 
-    fn count_admitted(&mut self, has_ticket: bool) {
+    /// Whether there are places for others, too: half of the burst, or of the permits.
+    fn has_spare(&self, now: Instant) -> bool {
+        let many = (self.settings.burst / 2).max(1);
+        self.pace.spares(many, now) && self.permits.are_half_free()
+    }
+
+    fn count_admitted(&mut self, rows: Rows, has_ticket: bool) {
         if has_ticket {
             self.ahead += 1;
             self.counts.ticket += 1;
         } else {
             self.counts.admit += 1;
+            self.groups.pass(rows);
         }
     }
 }

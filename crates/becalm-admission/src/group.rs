@@ -3,8 +3,11 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use core::net::{IpAddr, Ipv6Addr};
+use core::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
+use becalm::support::nanos;
+use becalm::time::Instant;
 
 /// What counts as one client for fairness.
 ///
@@ -41,6 +44,9 @@ fn prefix(address: Ipv6Addr) -> u64 {
 /// How many rows all groups share.
 const ROWS: usize = 4096;
 
+/// One pass, which is halved some times before it is forgotten.
+const PASS: u32 = 256;
+
 /// What groups have taken of what all share: as many rows for any number of groups, by a hash that nobody outside
 /// knows (P. `McKenney`: *Stochastic Fairness Queueing*, INFOCOM 1990).
 ///
@@ -50,6 +56,11 @@ const ROWS: usize = 4096;
 pub(super) struct Groups {
     seed: u64,
     rows: Box<[Row]>,
+    /// The sums of the rows' passes, and of their squares.
+    passes: u64,
+    squares: u128,
+    /// When passes were halved last.
+    halved: Instant,
 }
 
 /// The two rows of a group.
@@ -61,6 +72,8 @@ pub(super) struct Rows([u16; 2]);
 struct Row {
     /// Appointments whose time is to come.
     booked: u32,
+    /// How often they passed lately, without a ticket, times [`PASS`].
+    passes: u32,
     /// The turn of the next who waits, by class.
     turn: [u64; 2],
 }
@@ -70,6 +83,9 @@ impl Groups {
         Self {
             seed,
             rows: vec![Row::default(); ROWS].into_boxed_slice(),
+            passes: 0,
+            squares: 0,
+            halved: Instant::ZERO,
         }
     }
 
@@ -94,6 +110,43 @@ impl Groups {
 
     pub fn give_back(&mut self, rows: Rows) {
         self.each(rows, |row| row.booked -= 1);
+    }
+
+    /// The group passes without a ticket.
+    pub fn pass(&mut self, rows: Rows) {
+        let passes = self.each(rows, |row| {
+            let before = row.passes;
+            row.passes = before.saturating_add(PASS);
+            (u64::from(before), u64::from(row.passes))
+        });
+        for (before, after) in passes {
+            self.passes += after - before;
+            self.squares += u128::from(after.pow(2) - before.pow(2));
+        }
+    }
+
+    /// Whether the group has passed more often lately than the group of the mean pass: where a few pass often beside
+    /// many who pass once, those few have; where all are alike, or one is alone, none has.
+    pub fn is_greedy(&mut self, rows: Rows) -> bool {
+        let [one, other] = self.each(rows, |row| row.passes);
+        let own = u128::from(one.min(other));
+        own * u128::from(self.passes) > self.squares
+    }
+
+    /// Halves the passes in each such time.
+    pub fn forget(&mut self, now: Instant, every: Duration) {
+        let times = nanos(now.since(self.halved)) / nanos(every).max(1);
+        if times == 0 {
+            return;
+        }
+        self.halved = now;
+        (self.passes, self.squares) = (0, 0);
+        for row in &mut self.rows {
+            let times = u32::try_from(times).unwrap_or(u32::MAX);
+            row.passes = row.passes.checked_shr(times).unwrap_or(0);
+            self.passes += u64::from(row.passes);
+            self.squares += u128::from(row.passes).pow(2);
+        }
     }
 
     /// The next turn of the group in this class, from this one on.

@@ -11,7 +11,7 @@
 //!   the horizon at a moment that is drawn.
 //!
 //! Tickets go first, then resumptions, then fresh arrivals. Among the latter two, address groups take turns, and one group has
-//! at most as many appointments as it leaves to others (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
+//! at most as many appointments as it leaves to others, and one that passes more often than others leaves the free places to those (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
 //!
 //! [`Advice`] is how a refusal is told. The seal of a ticket is apart from all this: `TicketKeys`, with the feature `tickets`.
 

@@ -38,6 +38,10 @@ impl Permits {
         self.most.is_none_or(|most| self.held < most)
     }
 
+    pub fn are_half_free(&self) -> bool {
+        self.most.is_none_or(|most| self.held < most.div_ceil(2))
+    }
+
     pub fn take(&mut self, now: Instant) {
         self.held += 1;
         self.since += u128::from(now.as_nanos());

@@ -30,7 +30,7 @@ impl<T> Queue<T> {
     }
 
     /// Whether to accept another. Where the queue is full it is not accepted, since the kernel's queue is as good; but
-    /// where one address has more than half of the queue, nobody else would come in.
+    /// where an address has more of the queue than its share, those would keep others out.
     pub fn takes_more(&self) -> bool {
         self.waiting.len() < self.most || self.greediest().is_some()
     }
@@ -71,9 +71,12 @@ impl<T> Queue<T> {
         Some((self.remove(index)?, place))
     }
 
+    /// The address that has most, if that is more than its share.
     fn greediest(&self) -> Option<AddressGroup> {
         let (group, many) = self.of_one.iter().max_by_key(|(_, many)| **many)?;
-        (*many > self.most / 2).then_some(*group)
+        // The share that each has beside one more.
+        let is_more = *many > 1 && *many * (self.of_one.len() + 1) > self.most;
+        is_more.then_some(*group)
     }
 
     fn remove(&mut self, index: usize) -> Option<T> {
@@ -139,7 +142,9 @@ mod tests {
             let went = queue.push(one, Some(AddressGroup::new(one)), at(0));
             assert_eq!(went, Some(8 - one));
         }
-        // Now half is free of it, and the rest waits outside.
+        let went = queue.push(7, Some(AddressGroup::new(7)), at(0));
+        assert_eq!(went, Some(1));
+        // Now each has as many as the others, and the rest waits outside.
         assert!(!queue.takes_more());
         while queue.pop(|_| Some(())).is_some() {}
         assert!(queue.of_one.is_empty());

@@ -48,6 +48,11 @@ impl CellRate {
         Instant::from_nanos(earliest).max(now)
     }
 
+    /// Whether so many could pass now beside one that does, or the time of so many has gone by in which none did.
+    pub fn spares(&self, many: u32, now: Instant) -> bool {
+        self.paid_until.after(self.share.saturating_mul(many)) <= now.after(self.ahead)
+    }
+
     /// Whether all that has passed is paid for.
     pub fn is_at_rest(&self, now: Instant) -> bool {
         self.paid_until <= now
