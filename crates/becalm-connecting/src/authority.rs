@@ -128,7 +128,9 @@ impl Authority {
         let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
         let config = config.with_single_cert(vec![certificate], key);
         let mut config = config.expect("a certificate");
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        if fault != Fault::NoHttp2 {
+            config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        }
         config
     }
 

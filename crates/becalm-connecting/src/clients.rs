@@ -13,7 +13,7 @@ use becalm_tower::client::{RetryLayer, Tunnel};
 use bytes::Bytes;
 use http_body_util::Empty;
 use hyper_rustls::HttpsConnectorBuilder;
-use hyper_util::client::legacy::connect::proxy::Tunnel as OwnTunnel;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel as OwnTunnel};
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgSslMode};
@@ -60,9 +60,13 @@ impl Client {
     /// Whether this fault is one that it can meet.
     pub fn meets(self, fault: Fault) -> bool {
         match (self, fault) {
-            (Self::WebSocket | Self::Redis | Self::Postgres, Fault::Proxy { .. }) => false,
+            (Self::WebSocket | Self::Redis | Self::Postgres, fault) if fault.is_of_proxy() => false,
             // With all else it is as the one beside it.
-            (Self::HyperOwnTunnel, fault) => matches!(fault, Fault::Proxy { .. }),
+            (Self::HyperOwnTunnel, fault) => {
+                matches!(fault, Fault::Proxy { .. } | Fault::LongHead)
+            }
+            // The others do without.
+            (_, Fault::NoHttp2) => self == Self::Tonic,
             // Only a configuration of rustls takes lists of what is revoked.
             (Self::ReqwestNative | Self::Tonic | Self::Postgres, fault) => {
                 fault != Fault::Refuses(Of::Revoked)
@@ -104,6 +108,9 @@ impl Client {
             Self::HyperRustls => {
                 let http = HttpConnector::new();
                 match proxy(target) {
+                    Some(proxy) if target.is_socks => {
+                        hyper(SocksV5::new(proxy, http), target, &retrier).await;
+                    }
                     Some(proxy) => hyper(Tunnel::new(proxy, http), target, &retrier).await,
                     None => hyper(to_https(http), target, &retrier).await,
                 }
@@ -190,7 +197,8 @@ async fn reqwest(which: Client, target: &Target<'_>, retrier: &Retrier) {
     };
     let builder = match target.proxy {
         Some(port) => {
-            let proxy = reqwest::Proxy::all(format!("http://127.0.0.1:{port}"));
+            let scheme = if target.is_socks { "socks5h" } else { "http" };
+            let proxy = reqwest::Proxy::all(format!("{scheme}://127.0.0.1:{port}"));
             builder.proxy(proxy.expect("a proxy"))
         }
         None => builder,
@@ -224,6 +232,9 @@ async fn tonic(target: &Target<'_>, retrier: &Retrier) {
     let endpoint = Endpoint::from_shared(url(target)).expect("an address");
     let endpoint = endpoint.tls_config(tls).expect("a certificate");
     let channel = match proxy(target) {
+        Some(proxy) if target.is_socks => {
+            endpoint.connect_with_connector_lazy(SocksV5::new(proxy, HttpConnector::new()))
+        }
         Some(proxy) => {
             endpoint.connect_with_connector_lazy(Tunnel::new(proxy, HttpConnector::new()))
         }

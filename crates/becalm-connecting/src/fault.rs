@@ -40,6 +40,23 @@ pub enum Alert {
     NoApplicationProtocol = 120,
 }
 
+/// What a proxy of SOCKS 5 replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// Its rules do not allow it.
+    NotAllowed = 2,
+    /// It cannot reach the server.
+    HostUnreachable = 4,
+    /// The server refuses it.
+    ConnectionRefused = 5,
+    /// It does not know the command.
+    CommandNotSupported = 7,
+    /// It does not know this kind of address.
+    AddressNotSupported = 8,
+    /// It wants a login, which it says before all.
+    WantsLogin = 255,
+}
+
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -69,6 +86,12 @@ pub enum Fault {
     Closed,
     /// The server accepts, and says nothing.
     Silent,
+    /// The server has a good certificate, and chooses no protocol above TLS.
+    NoHttp2,
+    /// The head of what a proxy answers to CONNECT does not end.
+    LongHead,
+    /// A proxy answers a request of SOCKS 5 with this reply (RFC 1928 section 6).
+    Socks(Reply),
     /// A proxy answers CONNECT with this status.
     Proxy {
         /// The status.
@@ -109,6 +132,7 @@ impl Fault {
             Self::Reset,
             Self::Closed,
             Self::Silent,
+            Self::NoHttp2,
         ];
         let of_proxies = [
             (301, false),
@@ -128,11 +152,26 @@ impl Fault {
             status,
             asks_for_wait,
         });
+        let socks = [
+            Reply::NotAllowed,
+            Reply::CommandNotSupported,
+            Reply::AddressNotSupported,
+            Reply::WantsLogin,
+            Reply::HostUnreachable,
+            Reply::ConnectionRefused,
+        ];
+        let of_proxies = of_proxies.into_iter().chain([Self::LongHead]);
+        let of_proxies = of_proxies.chain(socks.map(Self::Socks));
         let refused = refused.into_iter().map(Self::Refuses);
         let of_tls = refused
             .chain(demands)
             .chain(says.into_iter().map(Self::Says));
         of_tls.chain(plain).chain(of_proxies)
+    }
+
+    /// Whether it is a proxy's.
+    pub fn is_of_proxy(self) -> bool {
+        matches!(self, Self::Proxy { .. } | Self::LongHead | Self::Socks(_))
     }
 
     /// Whether it names a wait.
@@ -146,17 +185,24 @@ impl Fault {
         )
     }
 
-    /// How often it is to be dialled.
+    /// How often it is to be dialled: again where it may pass.
     pub fn expected(self) -> u32 {
-        match self {
-            Self::Refuses(_) | Self::Demands { .. } | Self::Http | Self::Ssh => 1,
-            Self::Says(alert) if alert != Alert::InternalError => 1,
-            Self::Proxy { status, .. } => match status {
-                408 | 425 | 429 | 500 | 502..=504 => ATTEMPTS,
-                _ => 1,
-            },
-            _ => ATTEMPTS,
-        }
+        let may_pass = matches!(
+            self,
+            Self::NoSuchName
+                | Self::Refused
+                | Self::Unreachable
+                | Self::Reset
+                | Self::Closed
+                | Self::Silent
+                | Self::Says(Alert::InternalError)
+                | Self::Socks(Reply::HostUnreachable | Reply::ConnectionRefused)
+                | Self::Proxy {
+                    status: 408 | 425 | 429 | 500 | 502..=504,
+                    ..
+                }
+        );
+        if may_pass { ATTEMPTS } else { 1 }
     }
 }
 
@@ -190,6 +236,14 @@ impl fmt::Display for Fault {
             Self::Reset => "reset after accept",
             Self::Closed => "closed in the handshake",
             Self::Silent => "no answer in time",
+            Self::NoHttp2 => "TLS without HTTP/2",
+            Self::LongHead => "CONNECT answered without an end",
+            Self::Socks(Reply::NotAllowed) => "SOCKS: not allowed",
+            Self::Socks(Reply::HostUnreachable) => "SOCKS: unreachable",
+            Self::Socks(Reply::ConnectionRefused) => "SOCKS: refused",
+            Self::Socks(Reply::CommandNotSupported) => "SOCKS: unknown command",
+            Self::Socks(Reply::AddressNotSupported) => "SOCKS: unknown kind of address",
+            Self::Socks(Reply::WantsLogin) => "SOCKS: login demanded",
             Self::Proxy {
                 status,
                 asks_for_wait,

@@ -16,7 +16,7 @@ use becalm::{Budget, Jitter, Policy};
 
 pub use authority::Authority;
 pub use clients::Client;
-pub use fault::{Alert, Certificate, Fault};
+pub use fault::{Alert, Certificate, Fault, Reply};
 pub use server::{Door, Server};
 
 /// How often a client of this policy tries, where trying again may help.
@@ -32,6 +32,8 @@ pub struct Target<'a> {
     pub host: &'a str,
     /// Its port.
     pub port: u16,
+    /// Whether the proxy speaks SOCKS, and not HTTP.
+    pub is_socks: bool,
     /// The port of the proxy on loopback, if it goes through one.
     pub proxy: Option<u16>,
     /// Whose certificates it trusts.
@@ -70,7 +72,7 @@ pub async fn cell(client: Client, fault: Fault, authority: &Authority) -> Option
         Fault::Silent => Duration::from_millis(500),
         _ => Duration::from_secs(60),
     };
-    let through_proxy = matches!(fault, Fault::Proxy { .. });
+    let through_proxy = fault.is_of_proxy();
     let target = Target {
         host: match fault {
             Fault::NoSuchName => "nothing.invalid",
@@ -79,6 +81,7 @@ pub async fn cell(client: Client, fault: Fault, authority: &Authority) -> Option
             _ => "127.0.0.1",
         },
         port: if through_proxy { 443 } else { server.port() },
+        is_socks: matches!(fault, Fault::Socks(_)),
         proxy: through_proxy.then(|| server.port()),
         authority,
         policy: Policy::fixed(Duration::from_millis(1))

@@ -9,7 +9,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use crate::{Authority, Fault, RETRY_AFTER};
+use crate::{Authority, Fault, RETRY_AFTER, Reply};
 
 /// What comes before TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ async fn serve(mut stream: TcpStream, fault: Fault, door: Door, tls: TlsAcceptor
         let _ = stream.write_all(b"S").await;
     }
     match fault {
-        Fault::Refuses(_) | Fault::Demands { .. } => {
+        Fault::Refuses(_) | Fault::Demands { .. } | Fault::NoHttp2 => {
             match tls.accept(stream).into_fallible().await {
                 Ok(stream) => drain(stream).await,
                 Err((_, stream)) => drain(stream).await,
@@ -153,6 +153,24 @@ async fn serve(mut stream: TcpStream, fault: Fault, door: Door, tls: TlsAcceptor
             };
             let answer = format!("HTTP/1.1 {status} No\r\ncontent-length: 0\r\n{wait}\r\n");
             let _ = stream.write_all(answer.as_bytes()).await;
+            drain(stream).await;
+        }
+        Fault::LongHead => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nlong: ").await;
+            let _ = stream.write_all(&vec![b'a'; 32 * 1024]).await;
+            drain(stream).await;
+        }
+        Fault::Socks(reply) => {
+            let wants_login = reply == Reply::WantsLogin;
+            let _ = stream.read_exact(&mut [0; 3]).await;
+            let _ = stream
+                .write_all(&[5, if wants_login { 255 } else { 0 }])
+                .await;
+            if !wants_login {
+                let _ = stream.read_exact(&mut [0; 10]).await; // to an IPv4 address
+                let refusal = [5, reply as u8, 0, 1, 0, 0, 0, 0, 0, 0];
+                let _ = stream.write_all(&refusal).await;
+            }
             drain(stream).await;
         }
         Fault::Silent | Fault::NoSuchName | Fault::Refused | Fault::Unreachable => {

@@ -187,7 +187,8 @@ impl Dialler {
             return words::classify("PING", &reply).unsent();
         }
         // Where logins come from is another server.
-        if connect::within(error).any(<dyn Error>::is::<NoLogin>) {
+        let held = io_error(error).and_then(io::Error::get_ref);
+        if held.is_some_and(<dyn Error + Send + Sync>::is::<NoLogin>) {
             Failure::transient().unsent()
         } else if error.is_io_error() {
             connect::classify(error)
@@ -248,4 +249,40 @@ fn greeting(
 pub(crate) fn reply(error: &RedisError) -> Option<String> {
     let code = error.code()?;
     Some(format!("{code} {}", error.detail().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU32;
+
+    use becalm::Policy;
+    use becalm::reconnect::Reconnect;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn where_logins_come_from_may_be_down_whatever_it_says() {
+        let asked = Arc::<AtomicU32>::default();
+        let counted = Arc::clone(&asked);
+        let three = Policy::fixed(Duration::from_millis(1)).attempts(3);
+        let redis = crate::Builder::new("redis://127.0.0.1:1").expect("an address");
+        let redis =
+            redis
+                .reconnect(Reconnect::new(three))
+                .credentials(move |_| {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                    let words = "invalid peer certificate: Expired";
+                    async move {
+                        Err::<Credentials, _>(io::Error::new(io::ErrorKind::InvalidData, words))
+                    }
+                });
+        let mut redis = redis.build().expect("valid policies");
+        let answer = cmd("GET").arg("k").exec_async(&mut redis).await;
+        let error = answer.expect_err("no login").to_string();
+        assert!(
+            error.contains("invalid peer certificate: Expired"),
+            "{error}"
+        );
+        assert_eq!(asked.load(Ordering::Relaxed), 3);
+    }
 }

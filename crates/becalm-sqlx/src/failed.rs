@@ -212,6 +212,34 @@ impl<E: StdError + 'static> StdError for Failed<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use becalm::Class;
+
+    #[test]
+    fn what_is_no_postgres_is_dialled_once_and_one_in_trouble_again() {
+        let answered = |byte: u8| {
+            Error::Protocol(format!("unexpected response from SSLRequest: 0x{byte:02x}"))
+        };
+        for (error, class) in [
+            (answered(b'H'), Class::Permanent),
+            (answered(b'E'), Class::Transient),
+            (
+                Error::Tls("server does not support TLS".into()),
+                Class::Permanent,
+            ),
+            (Error::Tls("unexpected EOF".into()), Class::Transient),
+            (
+                Error::Io(std::io::Error::other(std::io::Error::from(
+                    std::io::ErrorKind::InvalidData,
+                ))),
+                Class::Permanent,
+            ),
+        ] {
+            let failure = while_connecting(&error);
+            assert_eq!(failure.class, class, "{error}");
+            assert_eq!(failure.effect, becalm::Effect::Unsent, "{error}");
+            assert_eq!(Failed::<Error>::Begin(error).failure(), failure);
+        }
+    }
 
     #[test]
     fn the_root_cause_is_in_the_sentence_once() {

@@ -102,7 +102,7 @@ fn chain<'a>(
 mod tests {
     use std::io::{self, ErrorKind};
 
-    use becalm::classify::Classify;
+    use becalm::classify::{Class, Classify};
 
     use super::*;
 
@@ -152,6 +152,21 @@ mod tests {
         assert_ne!(classified(&another), throttled);
     }
 
+    #[test]
+    fn a_retry_below_that_has_given_up_for_good_is_not_repeated() {
+        for (kind, class) in [
+            (ErrorKind::InvalidData, Class::Permanent),
+            (ErrorKind::ConnectionReset, Class::Transient),
+        ] {
+            let below = becalm::Policy::default().attempts(1).retrier();
+            let below = below.expect("a valid policy");
+            let called = below.retry_blocking(|_| Err::<(), _>(io::Error::from(kind)));
+            let gave_up = called.expect_err("it fails").with_causes();
+            assert!(gave_up.source().is_none());
+            assert_eq!(classified(&gave_up).class, class, "{gave_up}");
+        }
+    }
+
     #[cfg(feature = "hyper-util")]
     #[tokio::test]
     async fn what_hyper_util_could_not_connect_was_not_sent() {
@@ -169,8 +184,9 @@ mod tests {
                 because(Failure::permanent().unsent(), FailureKind::Connect),
             ),
         ] {
+            // As hyper-rustls wraps it, below a layer that boxes errors.
             let connector = tower::service_fn(move |_: http::Uri| {
-                let error = io::Error::from(kind);
+                let error = Boxed::new(io::Error::other(io::Error::from(kind)).into());
                 std::future::ready(Err::<TokioIo<tokio::net::TcpStream>, _>(error))
             });
             let client = Client::builder(TokioExecutor::new()).build(connector);

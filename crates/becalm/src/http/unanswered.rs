@@ -11,7 +11,7 @@ use crate::classify::{Cause, Classify, Failure, FailureKind, connect};
 ///
 /// The first `std::io::Error` says it; without one the failure is transient and may have taken effect. Of errors whose
 /// types becalm does not have, the words of tower's `Buffer` tell that its worker is gone, which is permanent. So is
-/// the refusal of a certificate, by either side: over TLS 1.3 a server's comes when the connection is there. The words of tower's `LoadShed` tell
+/// the refusal of a certificate, by either side: over TLS 1.3 a server's comes when the connection is there; and a give-up for good of a retry below. The words of tower's `LoadShed` tell
 /// that there is no place, which is throttled. Those of hyper 1, tower and tokio tell a time-out and what is no answer (over
 /// HTTP/1; over HTTP/2 hyper does not say) from a connection that ended, which anything else is taken for. Only the lists of a
 /// [`RetryOn`](crate::retry_on::RetryOn) make a difference between them.
@@ -19,11 +19,7 @@ pub fn unanswered<'e>(errors: impl Iterator<Item = &'e (dyn Error + 'static)> + 
     if errors.clone().any(is_gone) {
         return Failure::permanent();
     }
-    if errors
-        .clone()
-        .next()
-        .is_some_and(connect::is_of_certificate)
-    {
+    if errors.clone().next().is_some_and(connect::is_final) {
         return Failure::permanent().because(Cause::Kind(FailureKind::Connect));
     }
     let io = errors

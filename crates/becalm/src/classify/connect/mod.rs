@@ -11,7 +11,8 @@ use std::string::ToString;
 use super::{Cause, Class, Classify, Failure, FailureKind};
 
 pub use proxy::ProxyRefused;
-pub use within::within;
+
+use within::within;
 
 /// Classifies an error of `connect`, of a name's resolution, of a proxy or of a TLS handshake, when nothing of the
 /// operation has been sent yet. What [`recognise`] does not know is transient.
@@ -30,7 +31,8 @@ pub fn classify(error: &(dyn Error + 'static)) -> Failure {
     recognise(error).unwrap_or_else(|| of_class(Class::Transient))
 }
 
-/// What is known of an error while connecting: that of the innermost error [within](within()) that says it.
+/// What is known of an error while connecting: that of the innermost error that says it. Errors are found that no source shows, such as
+/// those that an IO error holds.
 ///
 /// Every failure is unsent, a time-out among them: over an open connection it would prove nothing. Apart from the effect an
 /// IO error is what its own [`Classify`] says, but for two kinds that mean something else here:
@@ -42,16 +44,18 @@ pub fn classify(error: &(dyn Error + 'static)) -> Failure {
 /// | a certificate that is refused, by either side | permanent | who the server is, and whom it trusts, does not pass |
 /// | no version, cipher or protocol in common; plain text in place of TLS | permanent | it is another server |
 /// | TLS: "internal error", "user canceled", closed | transient | a server that is being set up, or ends (RFC 8446 section 6) |
-/// | a proxy's answer ([`ProxyRefused`]) | by its status | 403 and 407 are permanent, 502 and 503 are not |
+/// | a proxy's answer to CONNECT ([`ProxyRefused`]) | by its status | 403 and 407 are permanent, 502 and 503 are not |
+/// | a proxy of SOCKS wants a login, does not allow it, or does not know how | permanent | its rules do not pass (RFC 1928 section 6) |
+/// | an address that no connector takes | permanent | nothing was asked |
 /// | a name that does not resolve | - | see below |
 /// | a give-up of becalm's that ended with a permanent failure | permanent | a retry below has found it so |
 ///
 /// An IO error of another kind, such as `Other`, says nothing by itself. Neither does a name that does not resolve. So
 /// it stays transient: it may exist in a moment, and the system's resolver does not tell "there is none" from "I could not ask".
 ///
-/// Where an error is of a type that becalm does not have, its words are looked at: those of rustls 0.23, OpenSSL 1.1 and 3, Windows'
-/// codes, hyper-util 0.1, hyper-rustls 0.27, tonic 0.14 and tungstenite 0.30. Of the TLS of macOS none are known, so that what it
-/// refuses is repeated.
+/// Where an error is of a type that becalm does not have, its words are looked at: those of rustls 0.23, OpenSSL 1.1 and 3, hyper-util 0.1,
+/// hyper-rustls 0.27, hyper-tls 0.6, tonic 0.14 and tungstenite 0.30. The TLS of Windows has codes. Of the TLS of macOS nothing is
+/// known, so that what it refuses is repeated.
 pub fn recognise(error: &(dyn Error + 'static)) -> Option<Failure> {
     within(error).filter_map(by_itself).last()
 }
@@ -92,11 +96,12 @@ fn of_class(class: Class) -> Failure {
     Failure::new(class).unsent().because(connect)
 }
 
-/// Whether one side has refused the certificate of the other, or has missed one. Where an error does not say that it is of
-/// connecting, this says it; and over TLS 1.3 a server refuses its client when that has begun to send (RFC 8446 section 4.4.2.4).
+/// Whether an error that does not say that it is of connecting is permanent all the same: one side has refused the certificate of the
+/// other, which over TLS 1.3 a server does when its client has begun to send (RFC 8446 section 4.4.2.4), or a retry below has given up
+/// for good.
 #[cfg(feature = "http")]
-pub(crate) fn is_of_certificate(error: &(dyn Error + 'static)) -> bool {
-    within(error).any(|error| said::is_of_certificate(&error.to_string()))
+pub(crate) fn is_final(error: &(dyn Error + 'static)) -> bool {
+    within(error).any(|error| said::is_final(&error.to_string()))
 }
 
 #[cfg(test)]

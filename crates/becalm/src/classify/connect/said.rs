@@ -19,7 +19,7 @@ const PASS: [&str; 7] = [
 ];
 
 /// What is said of TLS, proxies and addresses, and does not pass unless it says one of the words above.
-const STAY: [&str; 31] = [
+const STAY: [&str; 30] = [
     // OpenSSL 1.1 and 3, BoringSSL: all of a handshake. Of the end of a connection OpenSSL 1.1 says no more than the second.
     "ssl routines:",
     "unexpected eof",
@@ -38,14 +38,14 @@ const STAY: [&str; 31] = [
     "cannot decrypt peer's message",
     // tungstenite 0.30: `TlsError`, of what rustls was given
     "rustls error: ",
-    // rustls-pki-types, tungstenite 0.30
+    // rustls-pki-types and tungstenite 0.30, reqwest 0.13
     "invalid dns name",
+    "invalid server name",
     // tonic 0.14: `TlsError`
     "http/2 was not negotiated",
     // hyper-util 0.1: the tunnel through a proxy. Of a status it says none but this one.
     "tunnel error: proxy authorization required",
     "tunnel error: proxy response headers too long",
-    "tunnel error: missing destination host",
     // hyper-util 0.1: SOCKS
     "socks error: credentials not accepted",
     "socks error: server does not support user/pass authentication",
@@ -58,16 +58,11 @@ const STAY: [&str; 31] = [
     "unsupported scheme ",
     "missing scheme",
     "https required but uri was not https",
-    "native certs found", // tonic 0.14: none
 ];
 
 /// What an error with these words says of another dial, if it says anything.
 pub fn judge(words: &str) -> Option<Class> {
-    let has_given_up = words.starts_with("gave up ")
-        && [StopReason::Permanent, StopReason::DoNotRetry]
-            .iter()
-            .any(|reason| words.contains(&reason.to_string()));
-    if has_given_up {
+    if has_given_up(words) {
         return Some(Class::Permanent);
     }
     let words = plain(words);
@@ -82,9 +77,24 @@ pub fn judge(words: &str) -> Option<Class> {
     })
 }
 
-/// Whether a side says so that it refuses the certificate of the other, or misses one.
+/// Whether these are the words of a give-up of becalm's, for a reason that holds for those above as well.
+fn has_given_up(words: &str) -> bool {
+    let for_good = [
+        StopReason::Permanent,
+        StopReason::DoNotRetry,
+        StopReason::NotIdempotent,
+        StopReason::Cancelled,
+    ];
+    let is_reason = |reason: &StopReason| words.contains(&reason.to_string());
+    words.starts_with("gave up ") && for_good.iter().any(is_reason)
+}
+
+/// Whether these are the words of a side that refuses the certificate of the other, or misses one, or of a give-up for good.
 #[cfg(feature = "http")]
-pub fn is_of_certificate(words: &str) -> bool {
+pub fn is_final(words: &str) -> bool {
+    if has_given_up(words) {
+        return true;
+    }
     // Of alerts rustls writes the names as one word.
     let words = plain(words).replace(' ', "");
     let has = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
