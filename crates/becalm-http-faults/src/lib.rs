@@ -10,6 +10,7 @@ mod addresses;
 pub mod frames;
 pub mod listed;
 mod pieces;
+mod proxy;
 pub mod sent_once;
 mod server;
 pub mod spans;
@@ -20,6 +21,7 @@ use becalm::{Policy, Retrier};
 
 pub use addresses::Addresses;
 pub use pieces::{Pieces, bytes};
+pub use proxy::{Proxy, Silence};
 pub use server::{Does, Seen, Server, Version};
 
 /// Longer than any of these tests takes on a busy machine.

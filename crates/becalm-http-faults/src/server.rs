@@ -221,6 +221,7 @@ async fn serve(version: Version, stream: TcpStream, state: Arc<State>) {
         }
         Version::Http2 => Box::pin(
             hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+                .max_concurrent_streams(10_000)
                 .serve_connection(io, service),
         ),
     };

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use becalm::classify::{Cause, Effect, FailureKind, Verdict};
 use becalm::http::{self as semantics, Answer, Exchange, Judge};
+use becalm::support::Trip;
 use becalm::time::Sleeper;
 use becalm::{Attempt, Failure, Hint, Operation};
 use reqwest::header::AUTHORIZATION;
-use reqwest::{Request, Response, StatusCode};
+use reqwest::{Client, Request, Response, StatusCode};
 
 use super::body::Outgoing;
 use super::credentials::Credentials;
@@ -63,10 +64,14 @@ impl Exchanges<'_> {
         let Some(request) = self.outgoing.next() else {
             return Err((Failure::transient().unsent(), Failed::BodyGone));
         };
+        let (mut trip, client) = self.shared.below.begin(request.url(), attempt);
         let (result, followed) = match credentials {
-            None => self.send(request).await,
-            Some(credentials) => match self.send_with(credentials, request).await {
-                Err(refused) => return Err(refused),
+            None => self.send(&client, request).await,
+            Some(credentials) => match self.send_with(&client, credentials, request).await {
+                Err(refused) => {
+                    trip.iter_mut().for_each(Trip::answered);
+                    return Err(refused);
+                }
                 Ok(sent) => sent,
             },
         };
@@ -76,6 +81,9 @@ impl Exchanges<'_> {
                 Ok(answer) => Box::pin(self.with_body(answer)).await,
                 failed => failed,
             };
+        }
+        if !matches!(judged, Err((_, Failed::Error(_) | Failed::BodyGone))) {
+            trip.iter_mut().for_each(Trip::answered);
         }
         if let Ok(answer) = &mut judged {
             // A request that succeeds at once pays nothing for it.
@@ -94,6 +102,7 @@ impl Exchanges<'_> {
     /// Sends it, and tells which of its redirects were followed.
     fn send(
         &self,
+        client: &Client,
         mut request: Request,
     ) -> impl Future<Output = (reqwest::Result<Response>, Followed)> + use<> {
         let redirected = Redirected {
@@ -104,7 +113,7 @@ impl Exchanges<'_> {
         };
         #[cfg(feature = "tracing")]
         let span = self.shared.settings.has_spans.then(|| self.span(&request));
-        let sent = self.shared.below.execute(request);
+        let sent = client.execute(request);
         #[cfg(feature = "tracing")]
         let sent = super::span::within(span, sent);
         redirect::watched(redirected, sent)
@@ -122,6 +131,7 @@ impl Exchanges<'_> {
     /// Sends it with credentials. An error where the server refuses those and there may be others.
     async fn send_with(
         &self,
+        client: &Client,
         credentials: &Credentials,
         mut request: Request,
     ) -> Result<(reqwest::Result<Response>, Followed), (Failure, Failed)> {
@@ -129,7 +139,7 @@ impl Exchanges<'_> {
         if let Some(value) = known.value.clone() {
             request.headers_mut().insert(AUTHORIZATION, value);
         }
-        let (result, followed) = self.send(request).await;
+        let (result, followed) = self.send(client, request).await;
         let answer = match result {
             Ok(answer)
                 if known.value.is_some()

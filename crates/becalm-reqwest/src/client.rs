@@ -12,6 +12,7 @@ use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy as Redirects;
 use reqwest::{IntoUrl, Method, Request, Response};
 
+use super::below::{Below, Builders, Source};
 use super::credentials::Credentials;
 use super::failed::NoAnswer;
 use super::redirect;
@@ -38,7 +39,7 @@ macro_rules! methods {
 
 impl Client {
     /// Builds a client that repeats as this retrier says: one dependency, one budget. For more settings,
-    /// [`ClientBuilder`].
+    /// [`ClientBuilder`]. reqwest's clients are built by a function, or one by a builder: see [`Builders`].
     ///
     /// # Errors
     ///
@@ -46,12 +47,12 @@ impl Client {
     ///
     /// ```
     /// use becalm::Policy;
-    /// let builder = reqwest::Client::builder().user_agent("shop/1.0");
+    /// let builder = || reqwest::Client::builder().user_agent("shop/1.0");
     /// let client = becalm_reqwest::Client::new(builder, &Policy::default().retrier()?)?;
     /// # let _ = client;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn new(client: reqwest::ClientBuilder, retrier: &Retrier) -> Result<Self, BuildError> {
+    pub fn new(client: impl Builders, retrier: &Retrier) -> Result<Self, BuildError> {
         ClientBuilder::new(client, retrier).build()
     }
 
@@ -66,7 +67,7 @@ impl Client {
 
     /// Begins a request of any method to this URL.
     pub fn request(&self, method: Method, url: impl IntoUrl) -> RequestBuilder {
-        let request = self.shared.below.request(method, url);
+        let request = self.shared.below.first.request(method, url);
         RequestBuilder::new(self.shared.clone(), request)
     }
 
@@ -76,7 +77,7 @@ impl Client {
     ///
     /// The last attempt brought no answer: see [`RequestBuilder::send`].
     pub async fn execute(&self, request: Request) -> Result<Response, NoAnswer> {
-        let request = reqwest::RequestBuilder::from_parts(self.shared.below.clone(), request);
+        let request = reqwest::RequestBuilder::from_parts(self.shared.below.first.clone(), request);
         RequestBuilder::new(self.shared.clone(), request)
             .send()
             .await
@@ -87,7 +88,7 @@ impl Client {
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `build`"]
 pub struct ClientBuilder {
-    client: reqwest::ClientBuilder,
+    client: Source,
     retriers: Retriers,
     redirects: Option<Redirects>,
     settings: Settings,
@@ -101,7 +102,7 @@ impl ClientBuilder {
     ///
     /// reqwest's own retries are switched off, whatever its builder says of them
     /// ([`reqwest::ClientBuilder::retry`]).
-    pub fn new(client: reqwest::ClientBuilder, retrier: &Retrier) -> Self {
+    pub fn new(client: impl Builders, retrier: &Retrier) -> Self {
         Self::with(client, Retriers::One(retrier.clone()))
     }
 
@@ -117,17 +118,17 @@ impl ClientBuilder {
     /// let hosts = Keyed::new(1000, move |_: Option<&String>| {
     ///     policy.clone().retrier().expect("it was validated")
     /// });
-    /// let client = ClientBuilder::per_host(reqwest::Client::builder(), hosts).build()?;
+    /// let client = ClientBuilder::per_host(reqwest::Client::builder, hosts).build()?;
     /// # let _ = client;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn per_host(client: reqwest::ClientBuilder, hosts: Keyed<String, Retrier>) -> Self {
+    pub fn per_host(client: impl Builders, hosts: Keyed<String, Retrier>) -> Self {
         Self::with(client, Retriers::PerHost(Arc::new(hosts)))
     }
 
-    fn with(client: reqwest::ClientBuilder, retriers: Retriers) -> Self {
+    fn with(client: impl Builders, retriers: Retriers) -> Self {
         Self {
-            client,
+            client: client.source(),
             retriers,
             redirects: None,
             settings: Settings::default(),
@@ -194,7 +195,7 @@ impl ClientBuilder {
     ///     HeaderValue::try_from("Bearer token").ok()
     /// }
     /// # let retrier = Policy::default().retrier()?;
-    /// let client = ClientBuilder::new(reqwest::Client::builder(), &retrier)
+    /// let client = ClientBuilder::new(reqwest::Client::builder, &retrier)
     ///     .credentials("https://shop.example", log_in)
     ///     .build()?;
     /// # let _ = client;
@@ -230,7 +231,7 @@ impl ClientBuilder {
     /// use becalm::Failure;
     /// use becalm_reqwest::ClientBuilder;
     /// # let retrier = Policy::default().retrier()?;
-    /// let client = ClientBuilder::new(reqwest::Client::builder(), &retrier)
+    /// let client = ClientBuilder::new(reqwest::Client::builder, &retrier)
     ///     .judge(|answer| {
     ///         let is_busy = answer.body?.starts_with(b"{\"error\":\"busy\"");
     ///         is_busy.then(|| Failure::throttled().into())
@@ -277,8 +278,9 @@ impl ClientBuilder {
         }
         let redirects = self.redirects.unwrap_or_default();
         self.settings.follows_no_redirects = redirect::follows_none(&redirects);
+        let redirects = Arc::new(redirects);
         let shared = Shared {
-            below: below(self.client, redirects)?,
+            below: Below::new(self.client, move |client| below(client, &redirects))?,
             retriers: self.retriers,
             settings: Arc::new(self.settings),
         };
@@ -289,7 +291,7 @@ impl ClientBuilder {
 /// The client that sends: it repeats nothing, and keeps on its server what is meant for that.
 pub(super) fn below(
     client: reqwest::ClientBuilder,
-    redirects: Redirects,
+    redirects: &Arc<Redirects>,
 ) -> Result<reqwest::Client, BuildError> {
     // reqwest has no getter for it, and one that is lost in silence may let requests go where
     // they must not.
@@ -298,7 +300,7 @@ pub(super) fn below(
     }
     let client = client
         .retry(reqwest::retry::never())
-        .redirect(redirect::guarded(redirects));
+        .redirect(redirect::guarded(Arc::clone(redirects)));
     client.build().map_err(BuildError::Reqwest)
 }
 

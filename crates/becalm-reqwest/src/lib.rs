@@ -10,6 +10,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod attempt;
+mod below;
 mod body;
 mod client;
 mod credentials;
@@ -27,6 +28,7 @@ mod transport;
 mod whole;
 
 pub use becalm::{self, Policy, Retrier};
+pub use below::Builders;
 pub use client::{BuildError, Client, ClientBuilder};
 pub use failed::NoAnswer;
 #[cfg(feature = "middleware")]

@@ -110,7 +110,7 @@ impl RetryMiddleware {
         client: reqwest::ClientBuilder,
     ) -> std::result::Result<reqwest::Client, BuildError> {
         self.knows_redirects = true;
-        below(client, reqwest::redirect::Policy::default())
+        below(client, &Arc::default())
     }
 }
 

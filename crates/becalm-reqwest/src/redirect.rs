@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http_body::{Body, Frame};
@@ -88,9 +89,9 @@ pub(super) fn follows_none(policy: &Policy) -> bool {
 }
 
 /// The policy for a client, which keeps a request that is bound to its server.
-pub(super) fn guarded(policy: Policy) -> Policy {
+pub(super) fn guarded(policy: Arc<Policy>) -> Policy {
     if follows_none(&policy) {
-        return policy;
+        return Policy::none();
     }
     Policy::custom(move |redirect| {
         let judged = ATTEMPT.try_with(|attempt| {

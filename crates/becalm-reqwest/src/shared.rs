@@ -8,12 +8,13 @@ use becalm::scope::ScopeHeader;
 use becalm::time::Sleeper;
 use reqwest::{Request, Url};
 
+use super::below::Below;
 use super::credentials::Credentials;
 
 /// The client below, the retriers, the settings.
 #[derive(Debug, Clone)]
 pub(super) struct Shared {
-    pub below: reqwest::Client,
+    pub below: Below,
     pub retriers: Retriers,
     pub settings: Arc<Settings>,
 }

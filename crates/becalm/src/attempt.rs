@@ -10,7 +10,7 @@ use crate::time::Instant;
 /// One execution of the operation, as the operation sees it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
-    /// The number, plus [`HEDGE`] for a hedge. One word: two smaller ones, written apart and copied
+    /// The number, plus [`HEDGE`] for a hedge, plus how many have timed out. One word: two smaller ones, written apart and copied
     /// in one piece, cost every call a stall of the processor's store buffer.
     label: u64,
     remaining: u64,
@@ -19,6 +19,8 @@ pub struct Attempt {
 }
 
 const HEDGE: u64 = 1 << 32;
+/// Above it are the time-outs, in eight bits.
+const TIMEOUTS: u32 = 40;
 
 impl Attempt {
     /// An attempt with this many nanoseconds left, and of at most this length; `u64::MAX` for no
@@ -42,6 +44,12 @@ impl Attempt {
         }
     }
 
+    #[cfg(feature = "std")]
+    pub(crate) fn after_timeouts(mut self, timeouts: u32) -> Self {
+        self.label |= u64::from(timeouts.min(255)) << TIMEOUTS;
+        self
+    }
+
     pub(crate) const fn hedge(mut self) -> Self {
         self.label |= HEDGE;
         self
@@ -62,6 +70,13 @@ impl Attempt {
     #[inline]
     pub const fn is_hedge(&self) -> bool {
         self.label & HEDGE != 0
+    }
+
+    /// How many attempts of this call have ended by a time-out, the policy's or the client's own, or with gRPC's
+    /// `DEADLINE_EXCEEDED`; 255 is that many or more. If any has, the connection may be dead without a word: send this one on another, if your client would not. Hedges say 0.
+    #[inline]
+    pub const fn timeouts(&self) -> u32 {
+        (self.label >> TIMEOUTS) as u32
     }
 
     /// The time that was left before the deadline when this attempt started, after its wait;

@@ -5,7 +5,7 @@
 pub use crate::causes::{causes, to_the_root, unsaid};
 pub use crate::duration::nanos;
 #[cfg(feature = "http")]
-pub use crate::http::{Answered, is_gone};
+pub use crate::http::{Answered, Lanes, Trip, is_gone};
 pub use crate::human::Human;
 pub use crate::lone::{Lone, Position};
 pub use crate::rate::cell::CellRate;

@@ -10,6 +10,7 @@ mod orders;
 mod raw;
 mod readiness;
 mod server;
+mod silent;
 mod statuses;
 mod streams;
 

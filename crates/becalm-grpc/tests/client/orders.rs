@@ -25,6 +25,7 @@ pub const WATCH: &str = "/shop.v1.Orders/Watch";
 pub const IMPORT: &str = "/shop.v1.Orders/Import";
 pub const CHAT: &str = "/shop.v1.Orders/Chat";
 
+#[derive(Clone)]
 pub struct OrdersClient<T> {
     inner: Grpc<T>,
 }

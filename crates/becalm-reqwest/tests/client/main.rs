@@ -13,6 +13,7 @@ mod redirects;
 #[cfg(feature = "h2")]
 mod refused;
 mod sent_once;
+mod silent;
 #[cfg(feature = "tracing")]
 mod spans;
 mod words;

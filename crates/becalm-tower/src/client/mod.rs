@@ -6,7 +6,8 @@
 //!
 //! Below it, each where it is wanted: [`ScopeLayer`] tells servers of the attempt, [`CollectLayer`] has answers
 //! repeated that break off, and `SpanLayer` (feature `tracing`) makes a span of each attempt. Below the client, `Tunnel`
-//! (feature `hyper-util`) is a connector through a proxy.
+//! (feature `hyper-util`) is a connector through a proxy. [`Elsewhere`] is the client itself, where many requests share a
+//! connection that may be dead without a word.
 
 mod attempt;
 mod body;
@@ -14,6 +15,7 @@ mod body_error;
 mod boxed;
 mod collect;
 mod drain;
+mod elsewhere;
 mod failed;
 mod kept;
 mod knows;
@@ -35,6 +37,7 @@ pub use body::ReplayBody;
 pub use body_error::BodyError;
 pub use boxed::Boxed;
 pub use collect::{BrokenOff, Collect, CollectFuture, CollectLayer, CollectedBody};
+pub use elsewhere::{Elsewhere, ElsewhereFuture};
 pub use failed::{Failed, NoAnswer};
 pub use knows::Knows;
 pub use layer::RetryLayer;

@@ -16,6 +16,7 @@ mod refused;
 mod responses;
 mod scope;
 mod sent_once;
+mod silent;
 #[cfg(feature = "tracing")]
 mod spans;
 mod words;

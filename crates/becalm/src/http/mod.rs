@@ -27,6 +27,7 @@ mod answered;
 mod grpc;
 mod headers;
 mod hosts;
+mod lanes;
 mod layers;
 mod method;
 mod origin;
@@ -41,6 +42,8 @@ pub use answered::Answered;
 pub use grpc::{grpc_code, grpc_timeout, grpc_verdict, is_grpc};
 pub use headers::{hint, is_overloaded, should_retry};
 pub use hosts::Retriers;
+#[doc(hidden)] // of `support`
+pub use lanes::{Lanes, Trip};
 pub use layers::{scope, told, write_scope, write_told};
 pub use method::{declare, idempotency_key, operation};
 pub use origin::{InvalidOrigin, Origin};

@@ -91,7 +91,8 @@ impl<H: AsRef<Core>> Engine<H> {
                 self.call.spend();
                 self.timer = None;
                 self.stage = Stage::Running;
-                Step::Start(attempt)
+                let timeouts = self.story.as_ref().map_or(0, |story| story.timeouts);
+                Step::Start(attempt.after_timeouts(timeouts))
             }
             Ok(Start::Wait(until)) => Step::Wait(until),
             Err(reason) => {

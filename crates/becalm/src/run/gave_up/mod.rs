@@ -6,7 +6,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::causes::causes;
-use crate::classify::{Class, Classify, Effect, Failure, Judge, Rejected};
+use crate::classify::{Cause, Class, Classify, Effect, Failure, FailureKind, Judge, Rejected};
 use crate::hint::Hint;
 use crate::stop::StopReason;
 use crate::time::Instant;
@@ -89,6 +89,8 @@ pub(super) struct Story {
     elapsed: Duration,
     next_probe: Option<Duration>,
     pub for_tokens: Duration,
+    /// How many attempts have timed out.
+    pub timeouts: u32,
     /// What lies below the error, where the sentence says it.
     causes: Option<Box<str>>,
 }
@@ -108,6 +110,7 @@ impl Story {
             elapsed: Duration::ZERO,
             next_probe: None,
             for_tokens: Duration::ZERO,
+            timeouts: 0,
             causes: None,
         })
     }
@@ -115,6 +118,12 @@ impl Story {
     /// Notes a failed attempt.
     pub fn note(&mut self, record: Record, failure: Failure, last: Last<()>, now: Instant) {
         self.since.get_or_insert(now);
+        // Clients of gRPC have time-outs of their own, by the limit that they tell the server: DEADLINE_EXCEEDED.
+        let timed_out = Cause::Kind(FailureKind::TimedOut);
+        let is_timeout = [Some(timed_out), Some(Cause::Code(4))].contains(&failure.cause);
+        if is_timeout || last == Last::AttemptTimeout {
+            self.timeouts = self.timeouts.saturating_add(1);
+        }
         // What an earlier attempt may have done, a later proof that nothing was sent does not undo.
         let perhaps_done = self.attempts > 0 && self.failure.effect == Effect::Unknown;
         self.failure = failure;
