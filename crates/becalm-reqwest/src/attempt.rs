@@ -56,7 +56,7 @@ impl Exchanges<'_> {
         if let Some((credentials, refused)) =
             credentials.and_then(|it| Some((it, self.take_refused()?)))
         {
-            if !credentials.has_some() {
+            if !credentials.login.has_some() {
                 return self.judge(Ok(refused), exchange); // as it would be again
             }
             Box::pin(drained(refused, self.sleeper)).await;
@@ -135,7 +135,7 @@ impl Exchanges<'_> {
         credentials: &Credentials,
         mut request: Request,
     ) -> Result<(reqwest::Result<Response>, Followed), (Failure, Failed)> {
-        let known = credentials.latest();
+        let known = credentials.login.latest();
         if let Some(value) = known.value.clone() {
             request.headers_mut().insert(AUTHORIZATION, value);
         }
@@ -154,7 +154,7 @@ impl Exchanges<'_> {
             credentials.answered(&known, answer.status());
             return Ok((Ok(answer), followed));
         }
-        let may_renew = credentials.refuse(&known);
+        let may_renew = credentials.login.refused(&known);
         let is_forbidden = semantics::should_retry(answer.headers()) == Some(false);
         let mut renewal = self.renewal();
         let is_first = renewal.round.is_none_or(|round| round == known.round());

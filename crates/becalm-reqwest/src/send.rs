@@ -5,19 +5,17 @@ use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
-use std::task::{Poll, ready};
+use std::task::ready;
 
 use becalm::call::CallOptions;
 use becalm::classify::ByTrait;
-use becalm::policy::Mode;
 use becalm::run::{Copies, Last};
-use becalm::time::{Instant, Sleeper};
-use becalm::{Failure, GaveUp, Retrier, Scope};
+use becalm::time::Instant;
+use becalm::{Failure, GaveUp, Retrier};
 use reqwest::Response;
 
 use super::attempt::Exchanges;
 use super::body::Outgoing;
-use super::credentials::Credentials;
 use super::drain::drained;
 use super::failed::{Failed, NoAnswer};
 use super::shared::Shared;
@@ -41,9 +39,12 @@ pub(super) async fn send(
         renewal: Mutex::default(),
     };
     let credentials = exchanges.credentials();
-    if let Some(credentials) = credentials.filter(|credentials| !credentials.has_some()) {
+    if let Some(credentials) = credentials.filter(|credentials| !credentials.login.has_some()) {
         // In a box, which no other call pays for.
-        Box::pin(wait_for_login(credentials, retrier, &mut options)).await;
+        let ready = credentials
+            .login
+            .ready_for(retrier, options.deadline, credentials.fetch());
+        options.deadline = Box::pin(ready).await;
     }
     let mut engine = retrier.engine().options(options).begin();
     let mut last = None;
@@ -71,7 +72,11 @@ pub(super) async fn send(
             if let Some(credentials) = credentials.filter(|_| exchanges.awaits_login()) {
                 // Between the attempts, so that no time-out of theirs counts it.
                 let ends = engine.deadline().unwrap_or(Instant::NEVER);
-                login = Some(Box::pin(ready_by(credentials, retrier.sleeper(), ends)));
+                login = Some(Box::pin(credentials.login.ready_by(
+                    retrier.sleeper(),
+                    ends,
+                    credentials.fetch(),
+                )));
                 context.waker().wake_by_ref();
             }
         }
@@ -90,42 +95,6 @@ pub(super) async fn send(
             shared.settings.answers_are_errors,
         )
     })
-}
-
-/// Waits for the login before the call's attempts begin, within the call's time, which is shorter by that.
-async fn wait_for_login(credentials: &Credentials, retrier: &Retrier, options: &mut CallOptions) {
-    let sleeper = retrier.sleeper();
-    let began = sleeper.now();
-    let policy = retrier.policy();
-    let deadline = options.deadline.or(policy.deadline);
-    let ends = if policy.mode == Mode::Enforce {
-        let own = deadline.map_or(Instant::NEVER, |deadline| began.after(deadline));
-        let above = Scope::current().deadline(sleeper.clock());
-        above.map_or(own, |above| above.min(own))
-    } else {
-        Instant::NEVER
-    };
-    ready_by(credentials, sleeper, ends).await;
-    let waited = sleeper.now().since(began);
-    if let Some(deadline) = deadline {
-        options.deadline = Some(deadline.saturating_sub(waited));
-    }
-}
-
-/// Comes back at this time if the login takes longer.
-async fn ready_by(credentials: &Credentials, sleeper: &dyn Sleeper, ends: Instant) {
-    let mut ready = pin!(credentials.ready());
-    let mut timer = (ends != Instant::NEVER).then(|| sleeper.sleep_until(ends));
-    poll_fn(|context| {
-        if ready.as_mut().poll(context).is_ready() {
-            return Poll::Ready(());
-        }
-        match &mut timer {
-            Some(timer) => timer.as_mut().poll(context),
-            None => Poll::Pending,
-        }
-    })
-    .await;
 }
 
 /// Ends the call with a request that could not be built.

@@ -43,6 +43,8 @@ pub mod jitter;
 pub mod keyed;
 #[cfg(feature = "lints")]
 pub mod lint;
+#[cfg(feature = "tokio")]
+pub mod login;
 mod lone;
 mod names;
 pub mod observe;

@@ -30,9 +30,9 @@ pub(crate) use everybody::{Everybody, OneOfAll};
 #[cfg(feature = "std")]
 pub use fake::FakeSleeper;
 #[cfg(feature = "std")]
-pub(crate) use sleeper::Unpark;
-#[cfg(feature = "std")]
 pub use sleeper::{Sleep, Sleeper};
+#[cfg(feature = "std")]
+pub(crate) use sleeper::{Unpark, before};
 #[cfg(feature = "std")]
 pub use std_sleeper::StdSleeper;
 #[cfg(feature = "tokio")]

@@ -2,9 +2,10 @@
 
 use core::fmt;
 use core::future::Future;
-use core::pin::Pin;
-use core::task::Context;
+use core::pin::{Pin, pin};
+use core::task::{Context, Poll};
 use core::time::Duration;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Wake;
 use std::thread::Thread;
@@ -65,6 +66,21 @@ pub trait Sleeper: fmt::Debug + Send + Sync + 'static {
     fn clock(&self) -> ClockId {
         ClockId::UNKNOWN
     }
+}
+
+/// The future's output, unless this is ready before.
+pub(crate) async fn before<F: Future>(future: F, mut cut: Option<Sleep>) -> Option<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        if let Poll::Ready(output) = future.as_mut().poll(context) {
+            return Poll::Ready(Some(output));
+        }
+        match cut.as_mut().map(|cut| cut.as_mut().poll(context)) {
+            Some(Poll::Ready(())) => Poll::Ready(None),
+            Some(Poll::Pending) | None => Poll::Pending,
+        }
+    })
+    .await
 }
 
 /// Wakes a parked thread.

@@ -1,15 +1,14 @@
 //! What is to be done for those who wait, and who does it?
 
 use core::mem;
-use core::pin::{Pin, pin};
+use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::classify::{Failure, Loss};
 use crate::scope::detached;
-use crate::time::{Everybody, Instant, Sleep, Sleeper};
+use crate::time::{Everybody, Instant, Sleep, Sleeper, before};
 
 use super::super::Pacer;
 use super::super::machine::{DialId, Next, Reconnector};
@@ -352,19 +351,4 @@ impl<C, E> Drop for Abandoned<'_, C, E> {
             None => self.core.waiting.wake(),
         }
     }
-}
-
-/// The future's output, unless this is ready before.
-async fn before<F: Future>(future: F, mut cut: Option<Sleep>) -> Option<F::Output> {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        if let Poll::Ready(output) = future.as_mut().poll(context) {
-            return Poll::Ready(Some(output));
-        }
-        match cut.as_mut().map(|cut| cut.as_mut().poll(context)) {
-            Some(Poll::Ready(())) => Poll::Ready(None),
-            Some(Poll::Pending) | None => Poll::Pending,
-        }
-    })
-    .await
 }

@@ -1,0 +1,55 @@
+//! How long does a call wait for a login? As long as it has time, before its attempts and between them.
+
+use core::time::Duration;
+use std::error::Error;
+
+use crate::policy::Mode;
+use crate::run::Retrier;
+use crate::scope::Scope;
+use crate::time::{Instant, Sleeper, before};
+
+use super::Login;
+
+impl<V: Clone + Send + 'static> Login<V> {
+    /// As [`ready`](Self::ready), before the attempts of a call begin: within the call's time, which is shorter by that. The deadline
+    /// that is left.
+    pub async fn ready_for<F, E>(
+        &self,
+        retrier: &Retrier,
+        deadline: Option<Duration>,
+        fetch: impl Fn(bool) -> F + Clone + Send + 'static,
+    ) -> Option<Duration>
+    where
+        F: Future<Output = Result<V, E>> + Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>> + 'static,
+    {
+        let sleeper = retrier.sleeper();
+        let began = sleeper.now();
+        let policy = retrier.policy();
+        let deadline = deadline.or(policy.deadline);
+        let ends = if policy.mode == Mode::Enforce {
+            let own = deadline.map_or(Instant::NEVER, |deadline| began.after(deadline));
+            let above = Scope::current().deadline(sleeper.clock());
+            above.map_or(own, |above| above.min(own))
+        } else {
+            Instant::NEVER
+        };
+        self.ready_by(sleeper, ends, fetch).await;
+        let waited = sleeper.now().since(began);
+        deadline.map(|deadline| deadline.saturating_sub(waited))
+    }
+
+    /// As [`ready`](Self::ready), but comes back at this time if the login takes longer.
+    pub async fn ready_by<F, E>(
+        &self,
+        sleeper: &dyn Sleeper,
+        ends: Instant,
+        fetch: impl Fn(bool) -> F + Clone + Send + 'static,
+    ) where
+        F: Future<Output = Result<V, E>> + Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>> + 'static,
+    {
+        let timer = (ends != Instant::NEVER).then(|| sleeper.sleep_until(ends));
+        before(self.ready(fetch), timer).await;
+    }
+}
