@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use becalm::policy::InvalidPolicy;
@@ -14,7 +13,8 @@ use tokio_rustls::rustls::{self, ClientConfig};
 
 use crate::Connection;
 use crate::connection::Core;
-use crate::dial::{BoxError, Credentials, Dialler, Provider};
+use crate::dial::Dialler;
+use crate::login::{BoxError, Credentials, Login};
 #[cfg(feature = "rustls")]
 use crate::tls::Tls;
 
@@ -34,7 +34,8 @@ pub struct Builder {
     info: ConnectionInfo,
     #[cfg(feature = "rustls")]
     tls: Option<Tls>,
-    provider: Option<Arc<Provider>>,
+    login: Option<Login>,
+    login_timeout: Option<Duration>,
     commands: Option<Retrier>,
     reconnect: Reconnect,
     pacer: Option<Pacer>,
@@ -77,7 +78,8 @@ impl Builder {
             info: info.map_err(InvalidSettings::Address)?,
             #[cfg(feature = "rustls")]
             tls: None,
-            provider: None,
+            login: None,
+            login_timeout: None,
             commands: None,
             reconnect: Reconnect::for_commands(),
             pacer: None,
@@ -105,15 +107,22 @@ impl Builder {
     /// Asks for the login at each dial: a token that expires, such as IAM's of a managed Redis. The closure is told whether the last
     /// login was refused, so that a token is worth renewing; a second refusal in a row is the end. What it fails with is a dial that
     /// has failed.
+    ///
+    /// It runs outside of every dial, as a task of its own: dials that wait for it share it, it has its own time
+    /// ([`login_timeout`](Self::login_timeout)), and no command that leaves ends it. At most ten begin in ten seconds, fewer while
+    /// they bring nothing ([`becalm::login`]); a dial in between has what the last one brought.
     pub fn credentials<F, E>(mut self, provider: impl Fn(bool) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Credentials, E>> + Send + 'static,
         E: Into<BoxError>,
     {
-        self.provider = Some(Arc::new(move |renew| {
-            let login = provider(renew);
-            Box::pin(async { login.await.map_err(Into::into) })
-        }));
+        self.login = Some(Login::new(provider));
+        self
+    }
+
+    /// Sets how long one login ([`credentials`](Self::credentials)) may take. Default 30 s.
+    pub fn login_timeout(mut self, limit: Duration) -> Self {
+        self.login_timeout = Some(limit);
         self
     }
 
@@ -144,8 +153,7 @@ impl Builder {
         self
     }
 
-    /// Sets how long a dial may take: the login that is asked for, the name, the socket, TLS, and the server's first answer. An attempt
-    /// time-out of [`reconnect`](Self::reconnect) may end it earlier.
+    /// Sets how long a dial may take: the name, the socket, TLS, and the server's first answer. An attempt time-out of [`reconnect`](Self::reconnect) may end it earlier.
     pub fn dial_timeout(mut self, dial_timeout: Duration) -> Self {
         self.dial_timeout = dial_timeout;
         self
@@ -182,31 +190,38 @@ impl Builder {
             // At most 7 in any second.
             None => Pacer::new(5, Duration::from_secs(1), 2).unwrap_or_else(|_| unreachable!()),
         };
+        if let (Some(login), Some(limit)) = (&self.login, self.login_timeout) {
+            login.set_time_limit(limit);
+        }
+        let mut reconnect = self.reconnect;
+        // Kept by the dial, so that it counts neither the login nor the wait for its turn.
+        let attempt_timeout = reconnect.policy.attempt_timeout.take();
+        let timeout = attempt_timeout.map_or(self.dial_timeout, |it| it.min(self.dial_timeout));
         let dialler = Arc::new(Dialler {
             info: self.info,
             #[cfg(feature = "rustls")]
             tls: self.tls,
-            provider: self.provider,
-            login_was_refused: AtomicBool::new(false),
-            timeout: self.dial_timeout,
+            login: self.login,
+            pacer,
+            timeout,
         });
         let (dial, response_timeout) = (Arc::clone(&dialler), self.response_timeout);
         let dial = move || {
             let dial = Arc::clone(&dial);
             async move { dial.dial(Some(response_timeout)).await }
         };
-        let shared = SharedConnection::builder(self.reconnect, dial)
-            .pacer(pacer.clone())
-            .check(self.idle, |wire: crate::dial::Wire| async move {
+        let shared = SharedConnection::builder(reconnect, dial)
+            .check(self.idle, move |wire: crate::dial::Wire| async move {
                 let mut wire = wire;
-                redis::cmd("PING").exec_async(&mut wire.redis).await.is_ok()
+                let ping = redis::cmd("PING");
+                let asked = tokio::time::timeout(timeout, ping.exec_async(&mut wire.redis));
+                matches!(asked.await, Ok(Ok(())))
             })
             .build()?;
         Ok(Connection::new(Core {
             shared,
             dialler,
             commands,
-            pacer,
             patience: self.patience,
             response_timeout,
         }))

@@ -1,14 +1,16 @@
 //! How is a command sent over a connection that comes and goes, and when is it sent again?
 
 use std::fmt;
+use std::io;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::reconnect::{Pacer, SharedConnection};
+use becalm::reconnect::SharedConnection;
 use becalm::{Attempt, Operation, Retrier};
 use redis::aio::ConnectionLike;
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult, Value};
+use tokio::time::timeout;
 
 use crate::commands::Repeat;
 use crate::counted::Waiting;
@@ -30,7 +32,6 @@ pub(crate) struct Core {
     pub shared: SharedConnection<Wire, RedisError>,
     pub dialler: Arc<Dialler>,
     pub commands: Retrier,
-    pub pacer: Pacer,
     pub patience: Duration,
     pub response_timeout: Duration,
 }
@@ -78,11 +79,9 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The dial has failed, or has taken longer than its bound: the `attempt_timeout` of [`Builder::reconnect`](crate::Builder::reconnect)'s policy, or else
-    /// [`Builder::patience`](crate::Builder::patience).
+    /// The login or the dial has failed, or has taken longer than its bound: [`Builder::login_timeout`](crate::Builder::login_timeout),
+    /// [`Builder::dial_timeout`](crate::Builder::dial_timeout).
     pub async fn dedicated(&self) -> RedisResult<Dedicated> {
-        let _permit = self.core.pacer.pass().await;
-        // Who is silent would keep the permit, and with it the dials of all who share the pacer.
         let dialled = self.core.dialler.dial(Some(self.core.response_timeout));
         let mut wire = dialled.await.map_err(|(_, error)| error)?;
         wire.redis.set_response_timeout(Duration::MAX);
@@ -99,6 +98,15 @@ impl Connection {
         };
         let attempt = |attempt| self.attempt(request, attempt);
         let mut call = self.core.commands.retry(attempt);
+        if let Some(login) = &self.core.dialler.login {
+            let ready = timeout(self.core.patience, login.ready_for(&self.core.commands));
+            let Ok(deadline) = ready.await else {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "no login in time").into());
+            };
+            if let Some(deadline) = deadline {
+                call = call.deadline(deadline);
+            }
+        }
         if operation != Operation::Idempotent {
             call = call.operation(operation);
         }

@@ -2,14 +2,13 @@
 
 use std::error::Error;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use becalm::Failure;
 use becalm::classify::{connect, redis as words};
-use becalm::support::to_the_root;
+use becalm::login::Renewed;
+use becalm::reconnect::Pacer;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{
     AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, ProtocolVersion,
@@ -24,46 +23,7 @@ use tokio::time::timeout;
 
 use crate::counted::{Counted, Counts};
 use crate::gathered::Gathered;
-
-/// Who logs in.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct Credentials {
-    /// The user of `AUTH`; `None` for the default one.
-    pub username: Option<String>,
-    /// The password, or the token that stands for it.
-    pub password: String,
-}
-
-impl Credentials {
-    /// These, of the default user.
-    pub fn password(password: impl Into<String>) -> Self {
-        Self {
-            username: None,
-            password: password.into(),
-        }
-    }
-
-    /// These, of this user.
-    pub fn of(username: impl Into<String>, password: impl Into<String>) -> Self {
-        Self {
-            username: Some(username.into()),
-            password: password.into(),
-        }
-    }
-}
-
-impl std::fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut credentials = f.debug_struct("Credentials");
-        credentials.field("username", &self.username);
-        credentials.finish_non_exhaustive()
-    }
-}
-
-pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
-type Provided = Pin<Box<dyn Future<Output = Result<Credentials, BoxError>> + Send>>;
-pub(crate) type Provider = dyn Fn(bool) -> Provided + Send + Sync;
+use crate::login::{Credentials, Login};
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
@@ -73,8 +33,9 @@ pub(crate) struct Dialler {
     pub info: ConnectionInfo,
     #[cfg(feature = "rustls")]
     pub tls: Option<crate::tls::Tls>,
-    pub provider: Option<Arc<Provider>>,
-    pub login_was_refused: AtomicBool,
+    pub login: Option<Login>,
+    pub pacer: Pacer,
+    /// Of the dial alone, without the waits for its login and its turn.
     pub timeout: Duration,
 }
 
@@ -100,33 +61,43 @@ pub(crate) type Dialled = Result<Wire, (Failure, RedisError)>;
 impl Dialler {
     /// Connects, logs in, and asks whether the server is there. It ends in time, also where nobody answers: everybody waits for it.
     pub async fn dial(&self, response_timeout: Option<Duration>) -> Dialled {
-        let renew = self.login_was_refused.swap(false, Ordering::Relaxed);
-        let attempt = self.attempt(renew, response_timeout);
+        let login = match &self.login {
+            Some(login) => Some(login.renewed().await.map_err(|none| {
+                let error = io::Error::other(none).into();
+                (Failure::transient().unsent(), error)
+            })?),
+            None => None,
+        };
+        let _permit = self.pacer.pass().await;
+        let credentials = login.as_ref().map(|login| login.value().clone());
+        let attempt = self.attempt(credentials, response_timeout);
         let dialled = timeout(self.timeout, attempt).await.unwrap_or_else(|_| {
             let late = "the dial took longer than its time-out";
             Err(io::Error::new(io::ErrorKind::TimedOut, late).into())
         });
-        dialled.map_err(|error| {
-            let failure = self.meaning(&error, renew);
-            (failure, error)
-        })
+        match dialled {
+            Ok(wire) => {
+                if let Some(login) = login {
+                    login.accepted();
+                }
+                Ok(wire)
+            }
+            Err(error) => Err((Self::meaning(&error, login), error)),
+        }
     }
 
     async fn attempt(
         &self,
-        renew: bool,
+        credentials: Option<Credentials>,
         response_timeout: Option<Duration>,
     ) -> Result<Wire, RedisError> {
         let login = self.info.redis_settings();
-        let mut credentials = login.password().map(|password| Credentials {
-            username: login.username().map(Into::into),
-            password: password.into(),
-        });
-        if let Some(provider) = &self.provider {
-            let provided = provider(renew).await;
-            let no_login = |error: BoxError| io::Error::other(NoLogin(to_the_root(&*error)));
-            credentials = Some(provided.map_err(no_login)?);
-        }
+        let own = || {
+            let password = login.password()?.into();
+            let username = login.username().map(Into::into);
+            Some(Credentials { username, password })
+        };
+        let credentials = credentials.or_else(own);
         let counts = Arc::<Counts>::default();
         let stream = Gathered::new(self.stream(&counts).await?);
         let config = AsyncConnectionConfig::new().set_response_timeout(response_timeout);
@@ -174,11 +145,10 @@ impl Dialler {
     }
 
     /// What a failed dial means. A refused login is worth another dial where there is a provider to renew it, once.
-    fn meaning(&self, error: &RedisError, renewed: bool) -> Failure {
+    fn meaning(error: &RedisError, login: Option<Renewed<Credentials>>) -> Failure {
         let is_refused = |code| ["NOAUTH", "WRONGPASS", "NOPERM"].contains(&code);
         if error.code().is_some_and(is_refused) {
-            if self.provider.is_some() && !renewed {
-                self.login_was_refused.store(true, Ordering::Relaxed);
+            if login.is_some_and(Renewed::refused) {
                 return Failure::transient().unsent();
             }
             return Failure::permanent().unsent();
@@ -186,29 +156,13 @@ impl Dialler {
         if let Some(reply) = reply(error) {
             return words::classify("PING", &reply).unsent();
         }
-        // Where logins come from is another server.
-        let held = io_error(error).and_then(io::Error::get_ref);
-        if held.is_some_and(<dyn Error + Send + Sync>::is::<NoLogin>) {
-            Failure::transient().unsent()
-        } else if error.is_io_error() {
+        if error.is_io_error() {
             connect::classify(error)
         } else {
             Failure::permanent().unsent()
         }
     }
 }
-
-/// The provider has brought no login, for this reason.
-#[derive(Debug)]
-struct NoLogin(String);
-
-impl std::fmt::Display for NoLogin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for NoLogin {}
 
 /// The error of the system, which redis shares among its own: what is in an `Arc` is not found as what it is.
 pub(crate) fn io_error(error: &RedisError) -> Option<&io::Error> {
@@ -253,7 +207,7 @@ pub(crate) fn reply(error: &RedisError) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU32;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use becalm::Policy;
     use becalm::reconnect::Reconnect;

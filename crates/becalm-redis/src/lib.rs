@@ -17,6 +17,7 @@ mod dial;
 mod failed;
 mod fleet_budget;
 mod gathered;
+mod login;
 mod rest_delays;
 #[cfg(feature = "streams")]
 pub mod streams;
@@ -29,7 +30,7 @@ pub use becalm_fleet;
 pub use builder::{Builder, InvalidSettings};
 pub use connection::Connection;
 pub use dedicated::Dedicated;
-pub use dial::Credentials;
 pub use fleet_budget::FleetBucket;
+pub use login::Credentials;
 pub use redis;
 pub use rest_delays::RestDelays;

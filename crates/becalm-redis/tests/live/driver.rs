@@ -121,7 +121,7 @@ async fn a_login_that_never_comes_is_asked_for_again() {
     let server = Server::started(&["--requirepass", "secret"]);
     let hangs = AtomicBool::new(true);
     let builder = Builder::new(&server.url()).expect("an address");
-    let builder = builder.dial_timeout(Duration::from_millis(200));
+    let builder = builder.login_timeout(Duration::from_millis(200));
     let builder = builder.credentials(move |_| {
         let hangs = hangs.swap(false, Ordering::SeqCst);
         async move {

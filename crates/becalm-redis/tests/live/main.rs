@@ -7,6 +7,7 @@ mod driver;
 mod faults;
 mod fleet;
 mod fleet_processes;
+mod logins;
 mod proxy;
 #[cfg(feature = "streams")]
 mod queue;

@@ -4,6 +4,8 @@ use core::fmt;
 use std::error::Error;
 use std::sync::Arc;
 
+use crate::causes::to_the_root;
+
 /// Why a login has brought nothing.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -19,19 +21,12 @@ pub enum NoLogin {
 impl fmt::Display for NoLogin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(error) => error.fmt(f),
+            Self::Failed(error) => f.write_str(&to_the_root(&**error)),
             Self::TooLate => f.write_str("the login took longer than its time limit"),
             Self::Gone => f.write_str("the login panicked, or its runtime has ended"),
         }
     }
 }
 
-/// The sentence of one that has failed is that of its error.
-impl Error for NoLogin {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Failed(error) => error.source(),
-            Self::TooLate | Self::Gone => None,
-        }
-    }
-}
+/// The sentence goes down to the root cause.
+impl Error for NoLogin {}
