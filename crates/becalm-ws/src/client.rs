@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use becalm::Failure;
 use becalm::classify::websocket::classify_close;
+use becalm::login::Login;
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Pacer, Reconnect};
 use becalm::rng::Seed;
@@ -16,7 +17,7 @@ use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::{ClientRequestBuilder, protocol::WebSocketConfig};
 
 use crate::session::Resume;
-use crate::settings::{BoxError, Settings, small_buffers};
+use crate::settings::{BoxError, Endpoint, Provided, Settings, small_buffers};
 use crate::{Dialling, Event, Heartbeat, Overflow, WebSocket};
 
 /// The settings of a [`WebSocket`].
@@ -39,14 +40,24 @@ impl Client {
     /// A socket to this address: `ws://` or, with a feature for TLS, `wss://`.
     pub fn new(address: Uri) -> Self {
         let request = ClientRequestBuilder::new(address);
-        Self::with_provider(move |_| {
-            let request = request.clone();
-            async move { Ok(request) }
-        })
+        Self::with_request(move |_| Ok(request.clone()))
+    }
+
+    /// A socket whose address, headers and subprotocols are named at every dial of each socket, without waiting: a path of its own,
+    /// a header that counts. A login that is refused is final, since nothing renews it. What fails is a dial that has failed.
+    pub fn with_request(
+        request: impl Fn(Dialling) -> Result<ClientRequestBuilder, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        Self::of(Endpoint::Named(Arc::new(request)))
     }
 
     /// A socket whose address, headers and subprotocols are asked for at every dial. A provider that fails is a dial that
     /// has failed.
+    ///
+    /// It is asked outside of every dial, as a task of its own, for all sockets of this client: those that dial meanwhile share what it
+    /// names, it has its own time ([`login_timeout`](Self::login_timeout)), and no socket that is dropped ends it. At most ten begin
+    /// in ten seconds, fewer while they fail or name what is refused ([`becalm::login`]); a dial in between takes what was named last.
+    /// Until a server has accepted a login, ten sockets at once dial with it, and the others wait for what becomes of those.
     ///
     /// ```
     /// use becalm_ws::{Client, ClientRequestBuilder};
@@ -65,8 +76,13 @@ impl Client {
     where
         F: Future<Output = Result<ClientRequestBuilder, BoxError>> + Send + 'static,
     {
+        let provider = move |dialling| -> Provided { Box::pin(provider(dialling)) };
+        Self::of(Endpoint::Asked(Login::new(), Arc::new(provider)))
+    }
+
+    fn of(endpoint: Endpoint) -> Self {
         let settings = Settings {
-            provider: Arc::new(move |dialling| Box::pin(provider(dialling))),
+            endpoint,
             #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
             tls: crate::tls::Tls::default(),
             closing: Arc::new(|code, _| classify_close(code)),
@@ -125,9 +141,17 @@ impl Client {
         self.with(|settings| settings.limits = limits)
     }
 
-    /// Sets how long a dial may take, provider, TLS and handshake together, and how long the end of a close.
+    /// Sets how long a dial may take, TLS and handshake together, and how long the end of a close.
     pub fn patience(self, dial: Duration, close: Duration) -> Self {
         self.with(|settings| (settings.dial_patience, settings.close_patience) = (dial, close))
+    }
+
+    /// Sets how long the [provider](Self::with_provider) may take. Default 30 s. Clones of a client share it.
+    pub fn login_timeout(self, limit: Duration) -> Self {
+        if let Endpoint::Asked(login, _) = &self.settings.endpoint {
+            login.set_time_limit(limit);
+        }
+        self
     }
 
     /// Keeps a [session](crate::session), with a server that does so too: what a connection loses is sent again with the next.

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::task::Poll;
 
+use becalm::login::{Login, NoLogin, Renewed};
 use becalm_admission::TICKET_HEADER;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 use tokio_tungstenite::connect_async_tls_with_config;
 #[cfg(not(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots")))]
 use tokio_tungstenite::connect_async_with_config;
+use tokio_tungstenite::tungstenite::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::client::{IntoClientRequest, uri_mode};
 use tokio_tungstenite::tungstenite::error::UrlError;
@@ -16,38 +18,86 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::stream::Mode;
 
 use crate::open::Wire;
-use crate::settings::Settings;
+use crate::settings::{BoxError, Endpoint, Provider, Settings};
 use crate::{Dialling, Ended, session};
 
-/// A dial, from the provider's word to the end of the handshake.
+/// A dial that has failed, and whether a login may mend that.
+pub(crate) type NotDialled = (Ended, bool);
+
+/// A dial, from the provider's word to the end of the handshake. Neither the provider nor the wait for its turn takes of its time.
 pub(crate) async fn dialled(
     client: Arc<Settings>,
     dialling: Dialling,
     ticket: Option<String>,
-) -> Result<Wire, Ended> {
+) -> Result<Wire, NotDialled> {
+    let mut login = match &client.endpoint {
+        Endpoint::Named(_) => None,
+        Endpoint::Asked(login, provider) => Some(
+            asked(login, provider, dialling)
+                .await
+                .map_err(|none| (Ended::NoEndpoint(none.into()), false))?,
+        ),
+    };
     let _permit = match &client.pacer {
         Some(pacer) => Some(pacer.pass().await),
         None => None,
     };
+    let named = match (&client.endpoint, &mut login) {
+        (Endpoint::Named(name), _) => name(dialling),
+        (Endpoint::Asked(..), None) => unreachable!("it was asked"),
+        (Endpoint::Asked(..), Some(login)) => {
+            login.refresh();
+            Ok(login.value().clone())
+        }
+    };
     let sleeper = &client.sleeper;
     let mut cut = sleeper.sleep_until(sleeper.now().after(client.dial_patience));
-    let mut dial = std::pin::pin!(shake_hands(&client, dialling, ticket));
-    std::future::poll_fn(|context| {
+    let mut dial = std::pin::pin!(shake_hands(&client, named, dialling, ticket));
+    let dialled = std::future::poll_fn(|context| {
         if let Poll::Ready(dialled) = dial.as_mut().poll(context) {
             return Poll::Ready(dialled);
         }
         cut.as_mut().poll(context).map(|()| Err(Ended::TooLate))
     })
-    .await
+    .await;
+    match dialled {
+        Ok(wire) => {
+            if let Some(login) = login {
+                login.accepted();
+            }
+            Ok(wire)
+        }
+        Err(ended) => {
+            let may_renew = ended.wants_login() && login.is_some_and(Renewed::refused);
+            Err((ended, may_renew))
+        }
+    }
+}
+
+/// What the provider names for this dial, and for all others that wait.
+async fn asked(
+    login: &Login<ClientRequestBuilder>,
+    provider: &Arc<Provider>,
+    mut dialling: Dialling,
+) -> Result<Renewed<ClientRequestBuilder>, NoLogin> {
+    let provider = Arc::clone(provider);
+    dialling.resumes = None;
+    let fetch = move |renew| {
+        provider(Dialling {
+            login_was_refused: renew,
+            ..dialling
+        })
+    };
+    login.renewed(fetch).await
 }
 
 async fn shake_hands(
     client: &Settings,
+    named: Result<ClientRequestBuilder, BoxError>,
     dialling: Dialling,
     ticket: Option<String>,
 ) -> Result<Wire, Ended> {
-    let endpoint = (client.provider)(dialling).await;
-    let request = endpoint.map_err(Ended::NoEndpoint)?.into_client_request();
+    let request = named.map_err(Ended::NoEndpoint)?.into_client_request();
     let failed = |error| Ended::Handshake(Box::new(error));
     let mut request = request.map_err(failed)?;
     if let Some(Ok(ticket)) = ticket.map(HeaderValue::try_from) {

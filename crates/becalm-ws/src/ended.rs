@@ -19,7 +19,7 @@ use crate::protocol_error::ProtocolError;
 pub enum Ended {
     /// The provider has named no endpoint.
     NoEndpoint(Box<dyn StdError + Send + Sync>),
-    /// The dial, the provider's part included, took too long.
+    /// The dial took too long, from the connection to the end of the handshake.
     TooLate,
     /// There was no connection, or no handshake.
     Handshake(Box<Error>),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::Failure;
+use becalm::login::Login;
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Pacer, Plan};
 use becalm::rng::Seed;
@@ -18,7 +19,7 @@ use crate::{Event, Heartbeat, Overflow};
 /// What all sockets of a client share.
 #[derive(Clone)]
 pub(crate) struct Settings {
-    pub(crate) provider: Arc<Provider>,
+    pub(crate) endpoint: Endpoint,
     #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
     pub(crate) tls: crate::tls::Tls,
     pub(crate) closing: Arc<Closing>,
@@ -36,21 +37,34 @@ pub(crate) struct Settings {
     pub(crate) seed: Arc<Seed>,
 }
 
+/// Who names address, headers and subprotocols.
+#[derive(Clone)]
+pub(crate) enum Endpoint {
+    /// This, for each dial, without waiting.
+    Named(Arc<Name>),
+    /// A provider that is waited for, once for all dials.
+    Asked(Login<ClientRequestBuilder>, Arc<Provider>),
+}
+
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
-type Provided = Pin<Box<dyn Future<Output = Result<ClientRequestBuilder, BoxError>> + Send>>;
-type Provider = dyn Fn(Dialling) -> Provided + Send + Sync;
+pub(crate) type Provided =
+    Pin<Box<dyn Future<Output = Result<ClientRequestBuilder, BoxError>> + Send>>;
+type Name = dyn Fn(Dialling) -> Result<ClientRequestBuilder, BoxError> + Send + Sync;
+pub(crate) type Provider = dyn Fn(Dialling) -> Provided + Send + Sync;
 type Closing = dyn Fn(u16, &str) -> Failure + Send + Sync;
 type Observer = dyn Fn(Event<'_>) + Send + Sync;
 
-/// What a provider knows of the dial that it names an endpoint for.
+/// What is known of the dial that an endpoint is named for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dialling {
-    /// The number of the dial since the last healthy connection, as the policy counts attempts.
+    /// The number of the dial since the last healthy connection, as the policy counts attempts. For a
+    /// [provider](crate::Client::with_provider) that of the socket which asked first.
     pub number: u32,
-    /// The last login was refused (401 or 407): renew it. A second refusal in a row is the end.
+    /// What the provider named last was refused (401 or 407): renew the login. A second refusal in a row is the end.
     pub login_was_refused: bool,
     /// The session that the connection will ask for; the header [`session::HEADER`](crate::session::HEADER) names it, too.
+    /// `None` for a [provider](crate::Client::with_provider), whose word is for all sockets of the client.
     pub resumes: Option<SessionId>,
 }
 

@@ -13,7 +13,7 @@ use tokio::task::coop::has_budget_remaining;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
-use crate::dial::dialled;
+use crate::dial::{NotDialled, dialled};
 use crate::handle::{Look, Order, Shared};
 use crate::open::{Came, Open, Wire};
 use crate::session::Resuming;
@@ -56,7 +56,7 @@ pub(crate) enum Link {
     None,
     Dialling(
         DialId,
-        Pin<Box<dyn Future<Output = Result<Wire, Ended>> + Send>>,
+        Pin<Box<dyn Future<Output = Result<Wire, NotDialled>> + Send>>,
     ),
     Open(Box<Open>),
 }
@@ -144,7 +144,10 @@ impl Socket {
                     let id = *id;
                     match dial.as_mut().poll(context) {
                         Poll::Ready(Ok(wire)) => self.opened(id, wire, now),
-                        Poll::Ready(Err(ended)) => self.lost(id, ended, now),
+                        Poll::Ready(Err((ended, may_renew))) => {
+                            let renews = may_renew && !self.login_was_refused;
+                            self.lost_unless(renews, id, ended, now);
+                        }
                         Poll::Pending => return Poll::Pending,
                     }
                     Step::Again
@@ -319,7 +322,7 @@ impl Socket {
         self.client.tell(Event::Dials(dial.number));
         let dialling = Dialling {
             number: dial.number,
-            login_was_refused: self.login_was_refused,
+            login_was_refused: false,
             resumes: self.session.as_ref().and_then(|session| session.id()),
         };
         self.ticket.clone_from(&dial.handed);
@@ -344,6 +347,11 @@ impl Socket {
     }
 
     pub fn lost(&mut self, id: DialId, ended: Ended, now: Instant) {
+        self.lost_unless(false, id, ended, now);
+    }
+
+    /// It is dialled again in any case if the login is renewed.
+    fn lost_unless(&mut self, renews: bool, id: DialId, ended: Ended, now: Instant) {
         self.link = Link::None;
         if let Some(session) = &mut self.session {
             session.disconnected();
@@ -353,11 +361,10 @@ impl Socket {
         let own = self.ticket.take();
         let ticket = ended.advice().and_then(|advice| advice.ticket);
         self.machine.advise(id, None, ticket.or(own));
-        let wants_login = ended.wants_login();
-        if wants_login && !self.login_was_refused {
+        self.login_was_refused = ended.wants_login();
+        if renews {
             failure = Failure::transient().unsent();
         }
-        self.login_was_refused = wants_login;
         self.client.tell(Event::Ended(&ended));
         self.machine.failed(id, now, &failure);
         self.ended = Some(ended);

@@ -187,7 +187,7 @@ async fn refusals_pass_or_are_final_and_a_hint_is_a_floor() {
             passes(503),
             passes(500),
             passes(502),
-            ends(401, 2),
+            ends(401, 1),
             ends(403, 1),
             ends(404, 1),
             ends(410, 1),

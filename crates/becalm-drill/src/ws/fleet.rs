@@ -131,14 +131,12 @@ fn client_of(member: &Arc<Member>, brief: &Brief, client: u32) -> Client {
     let guest = member.clone();
     let observed = member.clone();
     let seed = brief.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(client);
-    let client = Client::with_provider(move |_| {
+    let client = Client::with_request(move |_| {
         let guest = guest.guest();
-        async move {
-            let address = format!("ws://{address}{guest}").parse()?;
-            // As a load balancer would say of each.
-            let own = Ipv4Addr::from_bits(u32::from(Ipv4Addr::new(10, 0, 0, 0)) | guest.client);
-            Ok(ClientRequestBuilder::new(address).with_header("x-forwarded-for", own.to_string()))
-        }
+        let address = format!("ws://{address}{guest}").parse()?;
+        // As a load balancer would say of each.
+        let own = Ipv4Addr::from_bits(u32::from(Ipv4Addr::new(10, 0, 0, 0)) | guest.client);
+        Ok(ClientRequestBuilder::new(address).with_header("x-forwarded-for", own.to_string()))
     })
     .reconnect(
         brief

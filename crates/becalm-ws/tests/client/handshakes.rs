@@ -144,7 +144,7 @@ async fn a_login_that_is_refused_is_renewed_once() {
     let strict = Server::answering(|_| head("401 A")).await;
     let mut feed = strict.client().open().unwrap();
     let gave_up = within(feed.next()).await.unwrap().unwrap_err();
-    assert_eq!((gave_up.reason, strict.dials()), (StopReason::Permanent, 2));
+    assert_eq!((gave_up.reason, strict.dials()), (StopReason::Permanent, 1));
 }
 
 #[tokio::test]

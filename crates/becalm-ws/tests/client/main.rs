@@ -4,6 +4,7 @@ mod closes;
 mod faults;
 mod handshakes;
 mod javascript;
+mod logins;
 mod lost_sessions;
 mod messages;
 mod server;
