@@ -3,17 +3,19 @@
 use std::future::Future;
 
 use becalm::Failure;
+use becalm::login::NoLogin;
+use sqlx::error::DatabaseError;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection};
 
 use crate::failed::while_connecting;
 
 /// Dials one connection to one server: the settings of a client library.
-pub trait Dial: Send + Sync {
+pub trait Dial: Send + Sync + 'static {
     /// An open connection.
-    type Connection: Send;
+    type Connection: Send + 'static;
     /// What a dial fails with.
-    type Error: Send + Sync;
+    type Error: Send + Sync + 'static;
 
     /// Connects and logs in, once.
     fn dial(&self) -> impl Future<Output = Result<Self::Connection, Self::Error>> + Send;
@@ -29,6 +31,22 @@ pub trait Dial: Send + Sync {
 
     /// What a failed dial means. Nothing but a permanent failure keeps it from being dialled again.
     fn classify(error: &Self::Error) -> Failure;
+
+    /// Whether the server has refused the login, which a [provider](super::Manager::with_provider) may renew. Default: never.
+    fn refuses_login(_error: &Self::Error) -> bool {
+        false
+    }
+
+    /// What a dial fails with whose [provider](super::Manager::with_provider) has failed so. `None` where the client library
+    /// has no error for that.
+    fn no_login(_error: NoLogin) -> Option<Self::Error> {
+        None
+    }
+}
+
+/// `invalid_password` and `invalid_authorization_specification` (Postgres manual, appendix A).
+fn is_of_login(code: &str) -> bool {
+    matches!(code, "28P01" | "28000")
 }
 
 impl Dial for PgConnectOptions {
@@ -46,6 +64,15 @@ impl Dial for PgConnectOptions {
     fn classify(error: &sqlx::Error) -> Failure {
         while_connecting(error)
     }
+
+    fn refuses_login(error: &sqlx::Error) -> bool {
+        let code = error.as_database_error().and_then(DatabaseError::code);
+        code.is_some_and(|code| is_of_login(&code))
+    }
+
+    fn no_login(error: NoLogin) -> Option<sqlx::Error> {
+        Some(sqlx::Error::Configuration(error.into()))
+    }
 }
 
 #[cfg(feature = "tokio-postgres")]
@@ -58,7 +85,7 @@ mod of_tokio_postgres {
     use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
     use tokio_postgres::{Client, Config, Error, NoTls, Socket};
 
-    use super::Dial;
+    use super::{Dial, is_of_login};
 
     /// Dials a connection of tokio-postgres over TLS by this connector.
     #[derive(Debug, Clone)]
@@ -71,7 +98,7 @@ mod of_tokio_postgres {
 
     impl<T> Dial for Tls<T>
     where
-        T: MakeTlsConnect<Socket> + Clone + Send + Sync,
+        T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
         T::Stream: Send + 'static,
         T::TlsConnect: Send,
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
@@ -100,6 +127,10 @@ mod of_tokio_postgres {
             }
             connect::recognise(error).unwrap_or(Failure::permanent().unsent())
         }
+
+        fn refuses_login(error: &Error) -> bool {
+            error.code().is_some_and(|code| is_of_login(code.code()))
+        }
     }
 
     impl Dial for Config {
@@ -120,6 +151,10 @@ mod of_tokio_postgres {
 
         fn classify(error: &Error) -> Failure {
             Tls::<NoTls>::classify(error)
+        }
+
+        fn refuses_login(error: &Error) -> bool {
+            Tls::<NoTls>::refuses_login(error)
         }
     }
 }

@@ -27,6 +27,7 @@ mod dial;
 mod dialler;
 mod oversized;
 
+use std::error::Error;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,10 +57,11 @@ pub type Pool<D = PgConnectOptions> = managed::Pool<Manager<D>>;
 /// | [`reconnect`](Self::reconnect) | [`Reconnect::for_commands`]: full jitter under 50 ms x 2 up to 1 s, for ever; 10 s for a dial |
 /// | [`pacer`](Self::pacer) | 8 dials a second, 2 of them at once: at most 10 in any second |
 /// | [`patience`](Self::patience) | 30 s, as sqlx's |
+/// | [`login_timeout`](Self::login_timeout) | 30 s, where a provider is asked |
 /// | [`lifetime`](Self::lifetime) | 30 min, of which each connection has at least half |
 #[derive(Debug)]
 #[must_use = "a manager does nothing without its pool"]
-pub struct Manager<D = PgConnectOptions> {
+pub struct Manager<D: Dial = PgConnectOptions> {
     dialler: Dialler<D>,
     lifetime: Duration,
     splay: RandomState,
@@ -68,8 +70,39 @@ pub struct Manager<D = PgConnectOptions> {
 impl<D: Dial> Manager<D> {
     /// Of connections that are dialled so: [`PgConnectOptions`] of sqlx, or with the feature `tokio-postgres` the `Config` of that.
     pub fn new(dial: D) -> Self {
+        Self::of(Dialler::new(dial))
+    }
+
+    /// Of connections whose settings are asked for before each dial: a password that ends, such as IAM's token of a managed Postgres,
+    /// or an address. The closure is told whether the server has refused the last ones, so that a token is worth renewing. What it
+    /// fails with is a dial that has failed.
+    ///
+    /// It runs outside of every dial and of every caller, as a task of its own, with its own time
+    /// ([`login_timeout`](Self::login_timeout)). At most ten begin in ten seconds, fewer while they bring nothing
+    /// ([`becalm::login`]); a dial in between has what the last one brought. A login that is refused is renewed once.
+    ///
+    /// ```
+    /// use becalm_sqlx::pool::Manager;
+    /// use sqlx::postgres::PgConnectOptions;
+    /// # async fn token() -> std::io::Result<String> { Ok("17".into()) }
+    ///
+    /// let manager = Manager::with_provider(|_renew| async {
+    ///     let options = PgConnectOptions::new().host("db").username("shop");
+    ///     Ok::<_, std::io::Error>(options.password(&token().await?))
+    /// });
+    /// # let _ = manager;
+    /// ```
+    pub fn with_provider<F, E>(provider: impl Fn(bool) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<D, E>> + Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        Self::of(Dialler::asking(provider))
+    }
+
+    fn of(dialler: Dialler<D>) -> Self {
         Self {
-            dialler: Dialler::new(dial),
+            dialler,
             lifetime: Duration::from_secs(30 * 60),
             splay: RandomState::new(),
         }
@@ -95,6 +128,12 @@ impl<D: Dial> Manager<D> {
     /// Sets how long a caller waits, for a place in the pool and again for a dial.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.dialler.patience = patience;
+        self
+    }
+
+    /// Sets how long a [provider](Self::with_provider) may take. Default 30 s.
+    pub fn login_timeout(self, limit: Duration) -> Self {
+        self.dialler.set_login_timeout(limit);
         self
     }
 

@@ -5,6 +5,8 @@ mod body;
 mod conflicts;
 mod in_doubt;
 #[cfg(feature = "pool")]
+mod logins;
+#[cfg(feature = "pool")]
 mod pools;
 mod proxy;
 mod server;
