@@ -42,7 +42,8 @@ const REPLAY_LIMIT: usize = 256 * 1024;
 ///   `RESOURCE_EXHAUSTED` a guard's that had no room, `UNAVAILABLE` an open breaker's.
 /// - **A call counts as succeeded** for budgets and breakers once its answer has begun, whatever its stream ends with.
 ///
-/// An interceptor below it runs for each attempt, and so can renew credentials; one above it runs once for the call. A
+/// An interceptor below it runs for each attempt, and so can send the latest credentials, which one
+/// [login](becalm::login) fetches for all calls; one above it runs once for the call. A
 /// [`ScopeLayer`](tower::ScopeLayer) below it tells servers of the attempt; it goes by the origin of a request, which
 /// generated clients name if they are made by `with_origin`.
 ///
