@@ -121,7 +121,20 @@ impl<D: Dial> Dialler<D> {
     pub async fn connection(&self) -> Result<D::Connection, NoConnection<D::Error>> {
         let mut last = None;
         let dialled = timeout(self.patience, self.dial_in_turn(&mut last)).await;
-        dialled.unwrap_or_else(|_| Err(NoConnection::TooLate(last, None)))
+        dialled.unwrap_or_else(|_| {
+            Err(NoConnection::TooLate(
+                last.or_else(|| self.no_login()),
+                None,
+            ))
+        })
+    }
+
+    /// Why nothing is dialled, where that is for want of a login.
+    fn no_login(&self) -> Option<Arc<D::Error>> {
+        match &self.settings {
+            Settings::Fixed(_) => None,
+            Settings::Asked(login, _) => D::no_login(login.error()?).map(Arc::new),
+        }
     }
 
     async fn dial_in_turn(

@@ -83,6 +83,11 @@ impl<V: Clone + Send + 'static> Login<V> {
         self.core.state().has_some()
     }
 
+    /// Why the last login has brought nothing, if it has not.
+    pub fn error(&self) -> Option<NoLogin> {
+        self.core.state().error.clone()
+    }
+
     /// Whether [`ready`](Self::ready) would wait.
     pub fn is_awaited(&self) -> bool {
         self.core.state().is_awaited(Instant::now())
