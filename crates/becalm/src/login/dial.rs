@@ -94,6 +94,7 @@ impl<V: Clone + Send + 'static> Login<V> {
             }
         }
         if let Some(error) = state.error.as_ref().filter(|_| has_asked) {
+            state.is_new = false;
             return Step::End(Err(error.clone()));
         }
         let mut latest = state.latest.clone();

@@ -28,7 +28,7 @@ pub(super) struct State<V> {
     /// Why the last login has brought nothing.
     pub error: Option<NoLogin>,
     is_running: bool,
-    /// No dial has had what it has brought.
+    /// No dial has been told how the last login has ended.
     pub is_new: bool,
     /// When the last logins began.
     began: VecDeque<Instant>,
@@ -156,10 +156,11 @@ impl<V> State<V> {
             return false;
         }
         self.is_running = false;
+        self.is_new = true;
         self.latest.round += 1;
         match ended {
             Ok(value) => {
-                (self.error, self.is_new) = (None, true);
+                self.error = None;
                 self.latest.value = Some(value);
                 (self.latest.is_accepted, self.latest.is_refused) = (false, false);
             }
