@@ -4,10 +4,11 @@ use std::fmt;
 use std::io;
 use std::mem;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use becalm::reconnect::SharedConnection;
-use becalm::{Attempt, Operation, Retrier};
+use becalm::{Attempt, Effect, Operation, Retrier};
 use redis::aio::ConnectionLike;
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult, Value};
 use tokio::time::timeout;
@@ -25,7 +26,17 @@ use crate::failed::{Failed, Many, Request, has_broken, is_late, was_of_replica};
 #[derive(Clone)]
 pub struct Connection {
     core: Arc<Core>,
-    repeat: Option<Operation>,
+    rule: Rule,
+}
+
+/// Who says whether a command is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Table,
+    /// The table, for a caller who reads no answer.
+    Effect,
+    Always,
+    Never,
 }
 
 pub(crate) struct Core {
@@ -40,8 +51,34 @@ impl Connection {
     pub(crate) fn new(core: Core) -> Self {
         Self {
             core: Arc::new(core),
-            repeat: None,
+            rule: Rule::Table,
         }
+    }
+
+    fn by(&self, rule: Rule) -> Self {
+        Self {
+            core: Arc::clone(&self.core),
+            rule,
+        }
+    }
+
+    /// This connection for commands whose answers you do not read: what they leave is all that counts.
+    ///
+    /// Otherwise a repetition of `SADD` that answers 0 is an error ([`is_answer_unknown`]), since its first sending may
+    /// have added what it did not count any more. Here it is what it answers. Answers that a pipeline ignores
+    /// ([`Pipeline::ignore`]) need no such connection.
+    ///
+    /// ```
+    /// # async fn run(redis: becalm_redis::Connection) -> redis::RedisResult<()> {
+    /// use redis::AsyncCommands;
+    ///
+    /// let () = redis.for_effect().sadd("seen", 17).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn for_effect(&self) -> Self {
+        self.by(Rule::Effect)
     }
 
     /// This connection for commands that may be sent again, whatever the table says: a script of your own that leaves the same
@@ -58,20 +95,14 @@ impl Connection {
     /// ```
     #[must_use]
     pub fn repeatable(&self) -> Self {
-        Self {
-            core: Arc::clone(&self.core),
-            repeat: Some(Operation::Idempotent),
-        }
+        self.by(Rule::Always)
     }
 
     /// This connection for commands that are sent once, whatever the table says, unless they are proved unsent: a `SET` of a key that
     /// others write, too.
     #[must_use]
     pub fn once(&self) -> Self {
-        Self {
-            core: Arc::clone(&self.core),
-            repeat: Some(Operation::NotIdempotent),
-        }
+        self.by(Rule::Never)
     }
 
     /// A connection of your own, for what changes or holds one: `WATCH`, `SELECT`, `BLPOP`, `SUBSCRIBE`. It is dialled once, at the
@@ -89,14 +120,27 @@ impl Connection {
     }
 
     async fn send<R: Request>(&self, request: R) -> RedisResult<R::Answer> {
-        let repeat = request.repeat();
-        let operation = match (repeat, self.repeat) {
+        let operation = match (request.repeat(self.rule == Rule::Table), self.rule) {
             (Repeat::Dedicated, _) => return Err(refusal()),
-            (_, Some(operation)) => operation,
-            (Repeat::Freely, None) => Operation::Idempotent,
-            (Repeat::Once, None) => Operation::NotIdempotent,
+            (Repeat::Freely, Rule::Table | Rule::Effect) | (_, Rule::Always) => {
+                Operation::Idempotent
+            }
+            (Repeat::Once, Rule::Table | Rule::Effect) | (_, Rule::Never) => {
+                Operation::NotIdempotent
+            }
         };
-        let attempt = |attempt| self.attempt(request, attempt);
+        // Whether it may have taken effect already, and its answer was lost.
+        let may_be_done = AtomicBool::new(false);
+        let may_be_done = &may_be_done;
+        let attempt = |attempt| async move {
+            let answer = self.attempt(request, attempt).await;
+            if let Err(Failed::Broken(failure, _)) = &answer
+                && failure.effect != Effect::Unsent
+            {
+                may_be_done.store(true, Ordering::Relaxed);
+            }
+            answer
+        };
         let mut call = self.core.commands.retry(attempt);
         if let Some(login) = &self.core.dialler.login {
             let ready = timeout(self.core.patience, login.ready_for(&self.core.commands));
@@ -111,7 +155,14 @@ impl Connection {
             call = call.operation(operation);
         }
         match call.await {
-            Ok(answer) => Ok(answer),
+            Ok(answer) => {
+                let is_repetitions =
+                    self.rule == Rule::Table && may_be_done.load(Ordering::Relaxed);
+                if is_repetitions && !request.is_certain(&answer) {
+                    return Err(RedisError::from((ErrorKind::Client, ANSWER_UNKNOWN)));
+                }
+                Ok(answer)
+            }
             Err(gave_up) => match gave_up.into_error() {
                 Some(failed) => failed.into_result(),
                 None => Err(RedisError::from((ErrorKind::Client, NOT_SENT))),
@@ -168,6 +219,17 @@ impl Connection {
             }
         }
     }
+}
+
+const ANSWER_UNKNOWN: &str = "the command took effect, and its answer is unknown: it was sent twice, and the second \
+    answer may be of what the first has done (Connection::for_effect() takes it)";
+
+/// Whether a command took effect, once or twice with one outcome, and only its answer is unknown.
+///
+/// Its first answer was lost, and what the repetition answered may come of the first sending: 0 of a `SADD`, whose
+/// member was there. Nothing tells whether it was you who added it.
+pub fn is_answer_unknown(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Client && error.to_string().starts_with(ANSWER_UNKNOWN)
 }
 
 const NOT_SENT: &str = "the command was not sent";

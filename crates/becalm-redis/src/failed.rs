@@ -16,12 +16,16 @@ use crate::dial::{io_error, reply};
 pub(crate) trait Request: Copy {
     type Answer;
 
-    fn repeat(self) -> Repeat;
+    /// What sending it again does, to a caller who reads its answer or not.
+    fn repeat(self, is_read: bool) -> Repeat;
 
     async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Self::Answer>;
 
     /// How many of its bytes must have left before anything can have taken effect.
     fn least(self) -> usize;
+
+    /// Whether this answer, which came of a repetition, is what the first sending would have answered.
+    fn is_certain(self, answer: &Self::Answer) -> bool;
 
     /// What an answer means that is an error, or holds one.
     fn refusal(self, answer: &Self::Answer) -> Option<Failure>;
@@ -36,7 +40,7 @@ pub(crate) trait Request: Copy {
 impl Request for &Cmd {
     type Answer = Value;
 
-    fn repeat(self) -> Repeat {
+    fn repeat(self, _: bool) -> Repeat {
         commands::repeat(self)
     }
 
@@ -46,6 +50,10 @@ impl Request for &Cmd {
 
     fn least(self) -> usize {
         self.get_packed_command().len()
+    }
+
+    fn is_certain(self, answer: &Value) -> bool {
+        commands::is_certain(self, answer)
     }
 
     fn refusal(self, answer: &Value) -> Option<Failure> {
@@ -76,8 +84,12 @@ pub(crate) struct Many<'a> {
 impl Request for Many<'_> {
     type Answer = Vec<Value>;
 
-    fn repeat(self) -> Repeat {
-        commands::repeat_all(self.pipeline)
+    fn repeat(self, is_read: bool) -> Repeat {
+        if is_read {
+            commands::repeat_all(self.pipeline)
+        } else {
+            commands::repeat_all_unread(self.pipeline)
+        }
     }
 
     async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Vec<Value>> {
@@ -95,6 +107,21 @@ impl Request for Many<'_> {
             return self.pipeline.get_packed_pipeline().len();
         }
         self.pipeline.cmd_iter().next().map_or(0, Request::least)
+    }
+
+    /// As those are whose answers are read.
+    fn is_certain(self, answer: &Vec<Value>) -> bool {
+        let answers = match &**answer {
+            [Value::Array(answers)] if self.pipeline.is_transaction() => answers,
+            answers => answers,
+        };
+        let each = self.pipeline.cmd_iter().zip(answers).enumerate();
+        let uncertain = each.filter(|(_, (command, answer))| !command.is_certain(answer));
+        let mut ignored = None;
+        uncertain.into_iter().all(|(at, _)| {
+            let ignored = ignored.get_or_insert_with(|| commands::ignored_of(self.pipeline));
+            ignored.contains(&at)
+        })
     }
 
     fn refusal(self, answer: &Vec<Value>) -> Option<Failure> {

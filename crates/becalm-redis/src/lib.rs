@@ -28,7 +28,7 @@ pub use becalm::reconnect::Reconnect;
 pub use becalm::{self, Policy, Retrier};
 pub use becalm_fleet;
 pub use builder::{Builder, InvalidSettings};
-pub use connection::Connection;
+pub use connection::{Connection, is_answer_unknown};
 pub use dedicated::Dedicated;
 pub use fleet_budget::FleetBucket;
 pub use login::Credentials;

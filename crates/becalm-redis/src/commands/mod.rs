@@ -1,11 +1,18 @@
 //! What does it do to send a command again? As each command of Redis 8.8 says, with its arguments where they decide.
 
+mod answers;
 mod arguments;
+mod options;
+mod rows;
+mod several;
 mod table;
+mod touch;
 
-use redis::{Arg, Cmd, Pipeline};
+use redis::{Arg, Cmd, Value};
 
 pub(crate) use arguments::Arguments;
+pub use several::repeat_all;
+pub(crate) use several::{ignored_of, repeat_all_unread};
 
 /// What sending a command again would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,11 +52,15 @@ pub fn reason(name: &str) -> Option<&'static str> {
     table::named(name).map(|row| row.why)
 }
 
-/// What sending all of these again would do: what the worst of them does.
-pub(crate) fn repeat_all(pipeline: &Pipeline) -> Repeat {
-    let repeats = pipeline.cmd_iter().map(repeat);
-    repeats.max().unwrap_or(Repeat::Freely)
+/// Whether this answer to the second sending of a command says what the first has done, too. If not it is returned as an
+/// error ([`is_answer_unknown`](crate::is_answer_unknown)).
+pub fn is_certain(command: &Cmd, answer: &Value) -> bool {
+    let words = Arguments::of(command);
+    table::row(words).is_some_and(|row| row.answer.is_certain(words, answer))
 }
+
+/// The options of `ZADD` and `GEOADD`.
+const SCORES: [&str; 6] = ["NX", "XX", "GT", "LT", "CH", "INCR"];
 
 /// The name of a command, as it was given.
 pub(crate) fn name(command: &Cmd) -> &str {

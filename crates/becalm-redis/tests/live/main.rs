@@ -2,11 +2,14 @@
 
 #[cfg(feature = "streams")]
 mod deaths;
+mod decides;
 mod driver;
 #[cfg(feature = "streams")]
 mod faults;
 mod fleet;
 mod fleet_processes;
+mod generated;
+mod grammar;
 mod logins;
 mod proxy;
 #[cfg(feature = "streams")]

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 #[derive(Default)]
 struct State {
     swallows: AtomicBool,
+    takes_next: AtomicBool,
     connects: AtomicU64,
     cut: Notify,
 }
@@ -44,6 +45,11 @@ impl Proxy {
         self.state.swallows.store(true, Ordering::SeqCst);
     }
 
+    /// Takes the next answer away and closes its connection.
+    pub fn take_next_answer(&self) {
+        self.state.takes_next.store(true, Ordering::SeqCst);
+    }
+
     /// Closes all connections; the next work again.
     pub fn cut(&self) {
         self.state.cut.notify_waiters();
@@ -65,6 +71,9 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
     let answers = async {
         let mut piece = vec![0; 4096];
         while let Ok(read @ 1..) = from_server.read(&mut piece).await {
+            if state.takes_next.swap(false, Ordering::SeqCst) {
+                break;
+            }
             if !state.swallows.load(Ordering::SeqCst)
                 && to_client.write_all(&piece[..read]).await.is_err()
             {

@@ -96,7 +96,8 @@ impl Server {
     }
 
     pub fn start(&mut self) {
-        let mut server = Command::new("redis-server");
+        let program = std::env::var("BECALM_REDIS_SERVER");
+        let mut server = Command::new(program.as_deref().unwrap_or("redis-server"));
         server.args(["--bind", "127.0.0.1", "--port", &self.port.to_string()]);
         server.args([
             "--appendonly",

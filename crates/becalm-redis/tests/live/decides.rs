@@ -1,0 +1,194 @@
+//! Whose is the answer to a command that was sent twice?
+
+use becalm_redis::{Connection, is_answer_unknown};
+use redis::{Cmd, Commands, FromRedisValue, Pipeline, RedisResult, Value, cmd, pipe};
+
+use crate::proxy::Proxy;
+use crate::server::Server;
+
+/// A server, and a connection to it whose next answer is lost.
+struct Losing {
+    server: Server,
+    proxy: Proxy,
+    redis: Connection,
+}
+
+impl Losing {
+    async fn new() -> Self {
+        let server = Server::started(&[]);
+        let proxy = Proxy::to(server.port()).await;
+        let redis = Connection::open(&proxy.url()).expect("an address");
+        Self {
+            server,
+            proxy,
+            redis,
+        }
+    }
+
+    fn line(&self, line: &str) -> Value {
+        command(line).query(&mut self.server.plain()).expect(line)
+    }
+
+    /// From a connection that is there, the next answer.
+    async fn take_next_answer(&self) {
+        let ready: RedisResult<String> = cmd("PING").query_async(&mut self.redis.clone()).await;
+        ready.expect("it is there");
+        self.proxy.take_next_answer();
+    }
+
+    async fn lost<T: FromRedisValue>(&self, line: &str) -> RedisResult<T> {
+        self.lost_over(self.redis.clone(), line).await
+    }
+
+    async fn lost_over<T: FromRedisValue>(
+        &self,
+        mut redis: Connection,
+        line: &str,
+    ) -> RedisResult<T> {
+        self.take_next_answer().await;
+        command(line).query_async(&mut redis).await
+    }
+
+    async fn all_lost<T: FromRedisValue>(&self, all: &Pipeline) -> RedisResult<T> {
+        self.take_next_answer().await;
+        all.query_async(&mut self.redis.clone()).await
+    }
+}
+
+fn command(line: &str) -> Cmd {
+    let mut command = Cmd::new();
+    command.arg(line.split(' ').collect::<Vec<_>>());
+    command
+}
+
+#[tokio::test]
+async fn an_answer_that_may_be_a_repetitions_is_an_error_that_says_so() {
+    let redis = Losing::new().await;
+    for (before, line) in [
+        ("DEL s", "SADD s a"),
+        ("DEL z", "ZADD z NX 1 a"),
+        ("SET k 1", "DEL k"),
+        ("DEL b", "SETBIT b 7 1"),
+        ("DEL p", "PFADD p a"),
+        ("SET k 1 EX 1000", "PERSIST k"),
+        ("SET k 1", "EXPIRE k 1000 NX"),
+        ("HSET h f 1", "HDEL h f"),
+        ("DEL h", "HSET h f 1"),
+        ("SET k 1", "EXPIRE k 0"),
+    ] {
+        redis.line(before);
+        let answer: RedisResult<i64> = redis.lost(line).await;
+        let error = answer.expect_err(line);
+        assert!(is_answer_unknown(&error), "{line}: {error}");
+    }
+    // What they leave is there, and a caller who reads no answer has no error.
+    redis.line("DEL s");
+    let added: RedisResult<i64> = redis.lost_over(redis.redis.for_effect(), "SADD s a").await;
+    assert_eq!(added, Ok(0));
+    assert_eq!(redis.server.plain().scard("s"), Ok(1));
+}
+
+#[tokio::test]
+async fn an_answer_that_the_first_would_have_given_is_the_callers() {
+    let redis = Losing::new().await;
+    let set: RedisResult<String> = redis.lost("SET k 2").await;
+    assert_eq!(set, Ok("OK".into()));
+    let got: RedisResult<i64> = redis.lost("GET k").await;
+    assert_eq!(got, Ok(2));
+    let bit: RedisResult<i64> = redis.lost("GETBIT k 2").await;
+    assert_eq!(bit, Ok(1));
+    let counted: RedisResult<i64> = redis.lost("ZADD z XX 1 a").await;
+    assert_eq!(counted, Ok(0), "with XX it never counts");
+}
+
+#[tokio::test]
+async fn of_a_pipeline_the_answers_count_that_are_read() {
+    let redis = Losing::new().await;
+    let mut ignoring = pipe();
+    ignoring
+        .hset("h", "f", 1)
+        .ignore()
+        .expire("h", 1_000)
+        .ignore();
+    ignoring.sadd("s", "a").ignore().zadd("z", "a", 1).ignore();
+    ignoring.get("k");
+    let got: RedisResult<(Option<i64>,)> = redis.all_lost(&ignoring).await;
+    assert_eq!(got, Ok((None,)));
+
+    let mut reading = pipe();
+    reading.sadd("t", "a").set("k", 1).ignore();
+    for is_transaction in [false, true] {
+        redis.line("DEL t");
+        if is_transaction {
+            reading.atomic();
+        }
+        let got: RedisResult<(i64,)> = redis.all_lost(&reading).await;
+        assert!(
+            is_answer_unknown(&got.expect_err("it is told")),
+            "{is_transaction}"
+        );
+    }
+}
+
+/// The number of times that a pipeline arrives is what it counts.
+#[tokio::test]
+async fn what_reads_before_it_writes_is_sent_once() {
+    let redis = Losing::new().await;
+    let lines = [
+        ("LRANGE l 0 -1", "DEL l"),
+        ("GET k", "DEL k"),
+        ("GET k", "SET k 2"),
+        ("HGETALL h", "DEL h"),
+        ("ZRANGEBYSCORE z 0 1", "ZREMRANGEBYSCORE z 0 1"),
+        ("SDIFFSTORE d s t", "SADD s b"),
+        ("SMEMBERS s", "EXPIRE s 1"),
+    ];
+    for (read, write) in lines {
+        for is_transaction in [false, true] {
+            for line in [
+                "DEL l k h z s",
+                "RPUSH l 1 2",
+                "SET k 1",
+                "HSET h f 1",
+                "ZADD z 1 a",
+                "SADD s a",
+            ] {
+                redis.line(line);
+            }
+            let mut both = pipe();
+            both.add_command(command(read)).add_command(command(write));
+            if is_transaction {
+                both.atomic();
+            }
+            let answers: RedisResult<Vec<Value>> = redis.all_lost(&both).await;
+            let error = answers.expect_err(read);
+            assert!(
+                !is_answer_unknown(&error) && error.is_io_error(),
+                "{read}; {write}: {error}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn emptying_a_list_under_cuts_loses_nothing_without_an_error() {
+    const ROUNDS: usize = 40;
+    let redis = Losing::new().await;
+    let mut errors = 0;
+    for round in 0..ROUNDS {
+        redis.line("RPUSH l 1 2 3");
+        let mut both = pipe();
+        both.atomic().lrange("l", 0, -1).del("l").ignore();
+        let taken: RedisResult<(Vec<i64>,)> = if round % 2 == 0 {
+            redis.all_lost(&both).await
+        } else {
+            both.query_async(&mut redis.redis.clone()).await
+        };
+        match taken {
+            Ok((taken,)) => assert_eq!(taken, [1, 2, 3]),
+            Err(_) => errors += 1,
+        }
+        redis.line("DEL l");
+    }
+    assert_eq!(errors, ROUNDS / 2, "each lost answer is told");
+}
