@@ -174,8 +174,10 @@ impl Argument {
             "id" | "ID" | "last-id" | "lastid" | "start" | "end" if self.kind == "string" => &[
                 "1-1", "1-2", "5-*", "9-9", "*", "0", "$", ">", "-", "+", "1",
             ],
-            "group" => &["group", "other"],
-            "consumer" => &["consumer", "another"],
+            "group" | "groupname" => &["group", "other"],
+            "operation" => &["AND", "OR", "XOR", "NOT"],
+            "script" => &["return 1"],
+            "consumer" | "consumername" => &["consumer", "another"],
             "encoding" => &["u8", "i5"],
             "min" | "max" => &["-inf", "+inf", "0", "(1", "2", "[a", "-", "+"],
             "threshold" => &["0", "1", "2", "1-2"],
