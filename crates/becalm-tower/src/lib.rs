@@ -50,6 +50,8 @@ pub mod client;
 #[cfg(feature = "server")]
 pub mod server;
 
+#[cfg(feature = "server")]
+pub use becalm::Bulkhead;
 pub use becalm::{self, Policy, Retrier};
 pub use tower_layer::Layer;
 pub use tower_service::Service;
