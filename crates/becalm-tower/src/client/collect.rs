@@ -112,7 +112,7 @@ where
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Boxed>> {
         let ready = self.service.poll_ready(context);
-        ready.map_err(|error| Boxed::new(error.into()))
+        ready.map_err(Boxed::new)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
@@ -151,12 +151,12 @@ where
         let this = self.project();
         if this.answer.is_none() {
             let answer = ready!(this.future.poll(context));
-            let answer = answer.map_err(|error| Boxed::new(error.into()))?;
+            let answer = answer.map_err(Boxed::new)?;
             *this.answer = Some(answer.map(CollectedBody::new));
         }
         if let Some(answer) = this.answer.as_mut().filter(|it| it.status().is_success()) {
             let collected = ready!(answer.body_mut().poll_collect(*this.limit, context));
-            collected.map_err(|error| Boxed::new(BrokenOff(error.into()).into()))?;
+            collected.map_err(|error| Boxed::new(BrokenOff(error.into())))?;
         }
         match this.answer.take() {
             Some(mut answer) => {

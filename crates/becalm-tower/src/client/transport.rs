@@ -131,11 +131,12 @@ mod tests {
         let broken = because(Failure::transient(), FailureKind::Reset);
         assert_eq!(classified(&std::fmt::Error), broken);
         let refused = io::Error::from(ErrorKind::ConnectionRefused);
-        let boxed = Boxed::new(refused.into());
+        let boxed = Boxed::new(Boxed::new(refused));
+        assert!(boxed.get_ref().is::<io::Error>());
         let unsent = because(Failure::transient().unsent(), FailureKind::Connect);
         assert_eq!(classified(&boxed), unsent);
         // Nothing is proved any more by what breaks the body of an answer.
-        let broken_off = Boxed::new(BrokenOff(boxed.into()).into());
+        let broken_off = Boxed::new(BrokenOff(boxed.into()));
         assert_eq!(classified(&broken_off), broken);
     }
 
@@ -144,7 +145,7 @@ mod tests {
         use tower::load_shed::error::Overloaded;
 
         let throttled = because(Failure::throttled(), FailureKind::Reset);
-        let boxed = Boxed::new(Overloaded::new().into());
+        let boxed = Boxed::new(Overloaded::new());
         assert_eq!(classified(&boxed), throttled);
         let wrapped = io::Error::other(Overloaded::new());
         assert_eq!(classified(&wrapped), throttled);
@@ -186,7 +187,7 @@ mod tests {
         ] {
             // As hyper-rustls wraps it, below a layer that boxes errors.
             let connector = tower::service_fn(move |_: http::Uri| {
-                let error = Boxed::new(io::Error::other(io::Error::from(kind)).into());
+                let error = Boxed::new(io::Error::other(io::Error::from(kind)));
                 std::future::ready(Err::<TokioIo<tokio::net::TcpStream>, _>(error))
             });
             let client = Client::builder(TokioExecutor::new()).build(connector);
