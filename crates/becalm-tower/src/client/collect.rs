@@ -1,7 +1,6 @@
 //! What if the body of an answer breaks off? Where it is collected inside the attempt, the attempt has
 //! failed, and is repeated like any other.
 
-use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
 use std::mem;
@@ -11,7 +10,7 @@ use std::time::SystemTime;
 
 use becalm::classify::Verdict;
 use becalm::http::{self as semantics, Answer, Judge};
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use tower_layer::Layer;
@@ -173,9 +172,9 @@ where
 fn judged<D>(judge: Option<&Judge>, answer: &mut Response<CollectedBody<D>>) {
     let by_judge = judge.and_then(|judge| {
         let is_read = answer.status().is_success();
-        let body = answer.body_mut().whole().filter(|_| is_read);
+        let body = answer.body().whole().filter(|_| is_read);
         let mut known = Answer::new(answer.status(), answer.headers());
-        if let Some(body) = &body {
+        if let Some(body) = body {
             known = known.body(body);
         }
         if let Some(trailers) = &answer.body().trailers {
@@ -197,35 +196,24 @@ fn judged<D>(judge: Option<&Judge>, answer: &mut Response<CollectedBody<D>>) {
 /// The body of an answer, of which the beginning, or all, has been read.
 #[derive(Debug)]
 pub struct CollectedBody<D> {
-    pieces: VecDeque<Bytes>,
-    /// How much there is in them.
-    length: u64,
+    /// In one: a piece is a slice of its connection's buffer, and would keep all of that.
+    read: BytesMut,
     trailers: Option<HeaderMap>,
     /// What is still to come.
     rest: Option<D>,
 }
 
 impl<D> CollectedBody<D> {
-    /// All of it in one piece, if it was read to its end.
-    fn whole(&mut self) -> Option<Bytes> {
-        if self.rest.is_some() {
-            return None;
-        }
-        let whole = match &*Vec::from(mem::take(&mut self.pieces)) {
-            [] => return Some(Bytes::new()),
-            [piece] => piece.clone(),
-            pieces => pieces.concat().into(),
-        };
-        self.pieces.push_back(whole.clone());
-        Some(whole)
+    /// All of it, if it was read to its end.
+    fn whole(&self) -> Option<&[u8]> {
+        self.rest.is_none().then_some(&self.read[..])
     }
 }
 
 impl<D: Body + Unpin> CollectedBody<D> {
     fn new(body: D) -> Self {
         Self {
-            pieces: VecDeque::new(),
-            length: 0,
+            read: BytesMut::new(),
             trailers: None,
             rest: Some(body),
         }
@@ -238,17 +226,14 @@ impl<D: Body + Unpin> CollectedBody<D> {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), D::Error>> {
         while let Some(rest) = &mut self.rest {
-            let least = self.length.saturating_add(rest.size_hint().lower());
+            let least = (self.read.len() as u64).saturating_add(rest.size_hint().lower());
             if least > limit {
                 break;
             }
             match ready!(Pin::new(rest).poll_frame(context)).transpose()? {
                 None => self.rest = None,
                 Some(frame) => match read(frame).into_data() {
-                    Ok(data) => {
-                        self.length += data.len() as u64;
-                        self.pieces.push_back(data);
-                    }
+                    Ok(data) => self.read.extend_from_slice(&data),
                     Err(frame) => self.trailers = frame.into_trailers().ok(),
                 },
             }
@@ -265,9 +250,9 @@ impl<D: Body + Unpin> Body for CollectedBody<D> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, D::Error>>> {
-        if let Some(piece) = self.pieces.pop_front() {
-            self.length -= piece.len() as u64;
-            return Poll::Ready(Some(Ok(Frame::data(piece))));
+        if !self.read.is_empty() {
+            let read = mem::take(&mut self.read).freeze();
+            return Poll::Ready(Some(Ok(Frame::data(read))));
         }
         if let Some(trailers) = self.trailers.take() {
             return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
@@ -279,17 +264,18 @@ impl<D: Body + Unpin> Body for CollectedBody<D> {
     }
 
     fn is_end_stream(&self) -> bool {
-        let is_read = self.pieces.is_empty() && self.trailers.is_none();
+        let is_read = self.read.is_empty() && self.trailers.is_none();
         is_read && self.rest.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
         let rest = self.rest.as_ref().map(Body::size_hint);
         let mut hint = rest.unwrap_or_else(|| SizeHint::with_exact(0));
+        let length = self.read.len() as u64;
         if let Some(upper) = hint.upper() {
-            hint.set_upper(upper.saturating_add(self.length));
+            hint.set_upper(upper.saturating_add(length));
         }
-        hint.set_lower(hint.lower().saturating_add(self.length));
+        hint.set_lower(hint.lower().saturating_add(length));
         hint
     }
 }

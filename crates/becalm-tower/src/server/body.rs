@@ -11,7 +11,8 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 
-use super::waiting::{Hold, bytes_of};
+use super::fields::bytes_of;
+use super::waiting::Hold;
 
 /// A body of which a beginning, or all, may have been read: what the service inside an
 /// [`IdempotencyLayer`](super::IdempotencyLayer) gets, and what the layer answers.

@@ -7,6 +7,7 @@
 
 mod admission;
 mod body;
+mod fields;
 mod grpc;
 mod idempotency;
 mod scope;

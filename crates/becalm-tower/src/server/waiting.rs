@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use http::HeaderMap;
-
 use super::idempotency::Caller;
 
 /// The bytes that all bodies hold together while they are read, or wait for their handler.
@@ -77,15 +75,6 @@ impl Drop for Hold {
             }
         }
     }
-}
-
-/// What a map of fields holds: its names and values, and the rows of its tables.
-pub(super) fn bytes_of(fields: &HeaderMap) -> usize {
-    /// A name, a value, a hash, and the index to it.
-    const ROW: usize = 120;
-    let lines = fields.iter();
-    let lines = lines.map(|(name, value)| name.as_str().len() + value.len() + ROW);
-    lines.sum()
 }
 
 #[cfg(test)]

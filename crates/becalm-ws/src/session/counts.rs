@@ -15,7 +15,7 @@ pub struct Counts {
     pub attached: usize,
     /// Sessions that wait for one.
     pub detached: usize,
-    /// What the sessions keep, in bytes: their unconfirmed messages, and 1 KiB for each that waits for a connection.
+    /// What the sessions keep, in bytes: their unconfirmed messages, and 1 KiB for each that waits for a connection, more where the name of its user is long.
     pub bytes: usize,
     pub(super) cold: [u64; 11],
 }

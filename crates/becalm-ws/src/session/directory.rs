@@ -19,6 +19,9 @@ use crate::wakers::Wakers;
 /// Counted for a session that waits for a connection, besides its messages.
 const EACH: usize = 1024;
 
+/// So long a name of its user is in that.
+const NAME: usize = 256;
+
 /// So many sessions that are over are remembered, to say why.
 const REMEMBERED: usize = 4096;
 
@@ -364,7 +367,7 @@ impl Directory {
         self.detached.insert(self.tickets, (now, Arc::clone(slot)));
         let tickets = self.of_user.entry(Arc::clone(&slot.user)).or_default();
         tickets.push_back(self.tickets);
-        self.bytes.fetch_add(EACH, Ordering::SeqCst);
+        self.bytes.fetch_add(waits(&slot.user), Ordering::SeqCst);
     }
 
     /// It waits for no connection any more.
@@ -379,7 +382,7 @@ impl Directory {
                 self.of_user.remove(user);
             }
         }
-        self.free(EACH);
+        self.free(waits(user));
     }
 
     fn free(&self, bytes: usize) {
@@ -458,6 +461,11 @@ impl Directory {
         }
         id
     }
+}
+
+/// What a session of this user takes while it waits.
+fn waits(user: &str) -> usize {
+    EACH + user.len().saturating_sub(NAME)
 }
 
 impl fmt::Debug for Sessions {

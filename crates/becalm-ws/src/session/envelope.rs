@@ -151,7 +151,8 @@ impl Envelope {
     fn read_data(bytes: &Bytes) -> Result<Self, ProtocolError> {
         let mut fields = Fields(&bytes[1..]);
         let (number, received) = (fields.u64()?, fields.u64()?);
-        let payload = bytes.slice(HEAD..);
+        // A slice would keep the buffer of the connection, with whatever else came in it.
+        let payload = Bytes::copy_from_slice(&bytes[HEAD..]);
         let message = if bytes[0] == TEXT {
             let text = Utf8Bytes::try_from(payload).map_err(|_| ProtocolError::NotText)?;
             Message::Text(text)

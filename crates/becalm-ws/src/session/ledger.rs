@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use becalm::time::Instant;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use super::envelope::data;
 use super::{Envelope, ProtocolError};
@@ -85,6 +85,7 @@ impl Ledger {
 
     /// Takes a message to send: it has a number now, and is kept until it is confirmed.
     pub fn push(&mut self, message: Message) {
+        let message = own(message);
         self.bytes += cost(&message);
         self.kept.push_back(message);
     }
@@ -222,10 +223,25 @@ impl Ledger {
     }
 }
 
-/// An idle session holds no room for a busy one.
+/// A session that has little holds no room for much.
 fn shrink(messages: &mut VecDeque<Message>) {
-    if messages.is_empty() && messages.capacity() > 8 {
-        *messages = VecDeque::new();
+    if messages.capacity() > 8 && messages.len() < messages.capacity() / 4 {
+        messages.shrink_to(2 * messages.len());
+    }
+}
+
+/// Longer messages are shared with who sends them, as one that goes to many sessions is.
+const SHARED: usize = 4096;
+
+/// The message in a buffer of its own: a short one may be a piece of a large one, such as that of the connection on which it
+/// came.
+fn own(message: Message) -> Message {
+    match message {
+        Message::Text(text) if text.len() <= SHARED => Message::text(text.as_str()),
+        Message::Binary(bytes) if bytes.len() <= SHARED => {
+            Message::Binary(Bytes::copy_from_slice(&bytes))
+        }
+        message => message,
     }
 }
 

@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body::Body;
 
 use crate::server::body::BufferedBody;
+use crate::server::fields::{bytes_of, own};
 
 /// An answer that is kept for repetitions of its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,12 +57,11 @@ impl Answer {
         }
     }
 
-    /// Roughly how many bytes it takes.
+    /// How many bytes its body and its fields take.
     pub(super) fn size(&self) -> usize {
         let fields = [Some(&self.headers), self.trailers.as_ref()];
-        let fields = fields.into_iter().flatten().flatten();
-        let length = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
-        self.body.as_ref().map_or(0, Bytes::len) + fields.map(length).sum::<usize>()
+        let fields = fields.into_iter().flatten().map(bytes_of);
+        self.body.as_ref().map_or(0, Bytes::len) + fields.sum::<usize>()
     }
 
     /// Whether the operation has not been done, because the request was not one of this server's: it would be refused again.
@@ -123,8 +123,8 @@ impl Answer {
         for name in NOT_REPLAYED {
             headers.remove(name);
         }
-        let mut answer = Self::new(status, headers, all.map(|(body, _)| body.clone()));
-        answer.trailers = all.and_then(|(_, trailers)| trailers.cloned());
+        let mut answer = Self::new(status, own(&headers), all.map(|(body, _)| body.clone()));
+        answer.trailers = all.and_then(|(_, trailers)| trailers.map(own));
         Some(answer)
     }
 

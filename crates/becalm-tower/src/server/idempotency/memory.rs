@@ -69,8 +69,8 @@ impl MemoryStore {
         self.with_share()
     }
 
-    /// Sets how many bytes the answers may take, headers and bodies. Default 64 MiB. An answer that is longer by
-    /// itself is kept without its body.
+    /// Sets how many bytes the answers may take, bodies and headers with what their tables take. Default 64 MiB. An answer that is longer by
+    /// itself is kept without its body. There are as many operations at most as this has KiB: what they take besides.
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.bounds.bytes = bytes;

@@ -17,7 +17,15 @@ pub(super) struct Bounds {
     pub share: usize,
 }
 
+/// What an operation takes besides body and fields of its answer, at most.
+const EACH: usize = 1024;
+
 impl Bounds {
+    /// How many operations there may be: those for which there are bytes, too.
+    fn most(self) -> usize {
+        self.entries.min(self.bytes / EACH).max(1)
+    }
+
     fn share_of_bytes(self) -> usize {
         self.bytes / self.entries * self.share
     }
@@ -87,10 +95,10 @@ impl Shelf {
     ) -> bool {
         // Who lets many run leaves as many places to others as it has.
         let runs = self.shares.get(&caller).map_or(0, |share| share.running);
-        if runs >= bounds.entries - self.running.min(bounds.entries) {
+        if runs >= bounds.most().saturating_sub(self.running) {
             return false;
         }
-        while self.entries.len() >= bounds.entries {
+        while self.entries.len() >= bounds.most() {
             if self.forget_idle() {
                 continue;
             }

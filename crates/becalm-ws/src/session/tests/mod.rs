@@ -2,6 +2,8 @@
 
 mod client;
 mod connections;
+#[cfg(target_pointer_width = "64")]
+mod held;
 mod hostile;
 mod line;
 mod model;
