@@ -119,7 +119,7 @@ impl Connection {
         Ok(Dedicated::new(wire))
     }
 
-    async fn send<R: Request>(&self, request: R) -> RedisResult<R::Answer> {
+    pub(crate) async fn send<R: Request>(&self, request: R) -> RedisResult<R::Answer> {
         let operation = match (request.repeat(self.rule == Rule::Table), self.rule) {
             (Repeat::Dedicated, _) => return Err(refusal()),
             (Repeat::Freely, Rule::Table | Rule::Effect) | (_, Rule::Always) => {

@@ -1,10 +1,10 @@
 //! How does Redis keep the one retry budget of a fleet?
 
 use becalm_fleet::budget::{Answer, Exchange, Fleet, Store};
-use redis::{Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, cmd};
-use std::sync::{Mutex, PoisonError};
+use redis::{RedisError, RedisResult};
 
 use crate::Connection;
+use crate::script::{Call, Script};
 
 /// The rule of [`Bucket`](becalm_fleet::budget::Bucket), in one step of the server.
 const SCRIPT: &str = include_str!("exchange.lua");
@@ -35,8 +35,7 @@ const SCRIPT: &str = include_str!("exchange.lua");
 pub struct FleetBucket {
     redis: Connection,
     keys: [String; 3],
-    /// The name that the server gives the script.
-    script: Mutex<Option<String>>,
+    script: Script,
 }
 
 impl FleetBucket {
@@ -51,26 +50,15 @@ impl FleetBucket {
             // "Hash tags").
             keys: ["bucket", "known", "silent"]
                 .map(|part| format!("becalm:{{fleet:{name}}}:{part}")),
-            script: Mutex::new(None),
+            script: Script::new(SCRIPT),
         }
     }
 
-    async fn script(&self) -> RedisResult<String> {
-        let known = || self.script.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(name) = known().clone() {
-            return Ok(name);
-        }
-        let mut load = cmd("SCRIPT");
-        load.arg("LOAD").arg(SCRIPT);
-        let name: String = load.query_async(&mut self.redis.clone()).await?;
-        *known() = Some(name.clone());
-        Ok(name)
-    }
-
-    fn command(&self, script: &str, fleet: &Fleet, exchange: &Exchange) -> Cmd {
+    fn call(&self, fleet: &Fleet, exchange: &Exchange) -> Call<'_> {
         let ratio = fleet.ratio();
-        let mut command = cmd("EVALSHA");
-        command.arg(script).arg(self.keys.len()).arg(&self.keys);
+        let mut command = self.script.call();
+        let [bucket, known, silent] = &self.keys;
+        command.key(bucket).key(known).key(silent);
         command.arg(exchange.instance).arg(exchange.sequence);
         command
             .arg(exchange.earned)
@@ -92,24 +80,8 @@ impl Store for FleetBucket {
     type Error = RedisError;
 
     async fn exchange(&self, fleet: &Fleet, exchange: &Exchange) -> RedisResult<Answer> {
-        let mut redis = self.redis.clone();
-        let mut script = self.script().await?;
-        let mut answer = self
-            .command(&script, fleet, exchange)
-            .query_async(&mut redis)
-            .await;
-        let is_unknown =
-            |error: &RedisError| error.kind() == ErrorKind::Server(ServerErrorKind::NoScript);
-        // The server was started anew, or another has taken over.
-        if answer.as_ref().is_err_and(is_unknown) {
-            *self.script.lock().unwrap_or_else(PoisonError::into_inner) = None;
-            script = self.script().await?;
-            answer = self
-                .command(&script, fleet, exchange)
-                .query_async(&mut redis)
-                .await;
-        }
-        let (granted, instances, at, burst) = answer?;
+        let answer = self.call(fleet, exchange).send(&self.redis).await?;
+        let (granted, instances, at, burst) = answer;
         Ok(Answer::new(granted, instances, at, burst))
     }
 }

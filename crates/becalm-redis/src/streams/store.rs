@@ -1,10 +1,12 @@
 //! How does a message move between the keys of its group? Each move is one script, and may be sent twice.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{ErrorKind, RedisError, RedisResult, Script, Value, cmd};
+use redis::{ErrorKind, RedisError, RedisResult, Value, cmd};
 
 use crate::Connection;
+use crate::script::Script;
 
 use super::message::{Message, Place, Source};
 
@@ -18,7 +20,7 @@ pub(super) struct Store {
     name: String,
     order_field: String,
     deletes: bool,
-    scripts: Scripts,
+    scripts: Arc<Scripts>,
 }
 
 #[derive(Debug, Clone)]
@@ -32,7 +34,7 @@ struct Keys {
     trimmed: String,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Scripts {
     take: Script,
     settle: Script,
@@ -80,12 +82,12 @@ impl Store {
             name,
             order_field: order_field.unwrap_or_default(),
             deletes,
-            scripts: Scripts {
+            scripts: Arc::new(Scripts {
                 take: Script::new(include_str!("scripts/take.lua")),
                 settle: Script::new(include_str!("scripts/settle.lua")),
                 keep: Script::new(include_str!("scripts/keep.lua")),
                 leave: Script::new(include_str!("scripts/leave.lua")),
-            },
+            }),
         }
     }
 
@@ -115,14 +117,17 @@ impl Store {
         claim: Option<Duration>,
     ) -> RedisResult<Taken> {
         let keys = &self.keys;
-        let mut take = self.scripts.take.key(&keys.stream);
-        take.key(&keys.again).key(&keys.later).key(&keys.holds);
+        let mut take = self.scripts.take.call();
+        take.key(&keys.stream)
+            .key(&keys.again)
+            .key(&keys.later)
+            .key(&keys.holds);
         take.key(&keys.trimmed);
         take.arg(&self.group).arg(&self.name).arg(count);
         take.arg(first as u8).arg(&self.order_field);
         take.arg(claim.map_or(0, millis)).arg(&keys.held);
         take.arg(u8::from(self.deletes));
-        let answer = take.invoke_async(&mut self.redis.clone()).await?;
+        let answer = take.send(&self.redis).await?;
         taken(answer).ok_or_else(|| {
             RedisError::from((
                 ErrorKind::UnexpectedReturnType,
@@ -143,8 +148,8 @@ impl Store {
         let from = if is_own { &keys.again } else { &keys.stream };
         let key = message.get(&self.order_field);
         let list = key.map(|key| [keys.held.as_bytes(), key].concat());
-        let mut settle = self.scripts.settle.key(from);
-        settle.key(&keys.again).key(&keys.later);
+        let mut settle = self.scripts.settle.call();
+        settle.key(from).key(&keys.again).key(&keys.later);
         settle.key(&keys.dead).key(&keys.holds);
         settle.key(&keys.trimmed);
         settle.arg(what).arg(&self.group).arg(&self.name);
@@ -173,25 +178,31 @@ impl Store {
         for (name, value) in &message.fields {
             settle.arg(name).arg(value);
         }
-        settle.invoke_async::<()>(&mut self.redis.clone()).await
+        settle.send(&self.redis).await
     }
 
     /// Says that these are still worked on.
     pub async fn keep(self, places: Vec<Place>) -> RedisResult<()> {
-        let mut keep = self.scripts.keep.key(&self.keys.stream);
-        keep.key(&self.keys.again).key(&self.keys.trimmed);
+        let mut keep = self.scripts.keep.call();
+        keep.key(&self.keys.stream)
+            .key(&self.keys.again)
+            .key(&self.keys.trimmed);
         keep.arg(&self.group).arg(&self.name);
         for place in places {
             keep.arg(place.source as u8).arg(place.id);
         }
-        keep.invoke_async::<()>(&mut self.redis.clone()).await
+        keep.send(&self.redis).await
     }
 
     /// Forgets this consumer, if it has nothing left.
     pub async fn leave(&self) -> RedisResult<()> {
-        let mut leave = self.scripts.leave.key(&self.keys.stream);
-        leave.key(&self.keys.again).arg(&self.group).arg(&self.name);
-        leave.invoke_async::<()>(&mut self.redis.clone()).await
+        let mut leave = self.scripts.leave.call();
+        leave
+            .key(&self.keys.stream)
+            .key(&self.keys.again)
+            .arg(&self.group)
+            .arg(&self.name);
+        leave.send(&self.redis).await
     }
 }
 
