@@ -309,3 +309,49 @@ fn all_faults_are_told_at_once_in_sentences() {
          methodConfig[0].retryPolicy.retryableStatusCodes is missing"
     );
 }
+
+#[test]
+fn what_is_said_and_not_done_is_told_with_its_path() {
+    let mut retry = retry_policy();
+    retry["perAttemptRecvTimeout"] = json!("1s");
+    retry["jitter"] = json!(0.5);
+    let config = json!({
+        "loadBalancingConfig": [{ "round_robin": {} }],
+        "healthCheckConfig": { "serviceName": "shop" },
+        "retryThrottling": { "maxTokens": 10, "tokenRatio": 0.1, "floor": 1 },
+        "methodConfig": [
+            { "name": [{ "service": "shop.Orders", "region": "eu" }], "waitForReady": true, "WAITFORREADY": true,
+              "maxRequestMessageBytes": 1024, "retryPolicy": retry, "timeout": "1s" },
+            { "name": [{}], "hedgingPolicy": { "maxAttempts": 2, "hedgingDelay": "1s", "copies": 2 },
+              "waitForReady": false, "maxResponseMessageBytes": null },
+        ],
+    });
+    let config = read(&config).expect("it is valid");
+    let told: Vec<_> = config
+        .not_done()
+        .iter()
+        .map(|it| it.path.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "healthCheckConfig",
+            "loadBalancingConfig",
+            "retryThrottling.floor",
+            "methodConfig[0].WAITFORREADY",
+            "methodConfig[0].maxRequestMessageBytes",
+            "methodConfig[0].waitForReady",
+            "methodConfig[0].retryPolicy.jitter",
+            "methodConfig[0].retryPolicy.perAttemptRecvTimeout",
+            "methodConfig[0].name[0].region",
+            "methodConfig[1].hedgingPolicy.copies",
+        ]
+    );
+    let told = config.not_done()[7].to_string();
+    assert!(
+        told.starts_with("methodConfig[0].retryPolicy.perAttemptRecvTimeout is not done: "),
+        "{told}"
+    );
+    let all = for_all("retryPolicy", retry_policy());
+    assert_eq!(read(&all).expect("valid").not_done(), []);
+}

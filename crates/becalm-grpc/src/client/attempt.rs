@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use becalm::classify::Verdict;
+use becalm::scope::body_is_consumed;
 use becalm::{Attempt, Retrier};
 use becalm_tower::client::ReplayBody;
 use bytes::Bytes;
@@ -14,7 +15,7 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use super::transport::ByStatus;
-use super::whole::Unmeasured;
+use super::whole::{Messages, Unmeasured};
 use super::{answer, headers};
 
 /// What a call is for becalm-tower's driver, which does not need to keep what is kept here.
@@ -24,7 +25,7 @@ pub(super) type NoBody = Empty<Bytes>;
 #[derive(Debug, Clone)]
 pub(super) struct Attempts<S> {
     pub channel: S,
-    pub messages: Bytes,
+    pub messages: Messages,
     pub retrier: Retrier<ByStatus>,
 }
 
@@ -46,11 +47,12 @@ where
             headers::write(&mut head.headers, *attempt);
         }
         let body = Body::new(Unmeasured {
-            body: Full::new(self.messages.clone()),
+            body: Full::new(self.messages.bytes.clone()),
         });
         Judged {
             future: self.channel.call(Request::from_parts(head, body)),
             retrier: self.retrier.clone(),
+            is_sent_once: self.messages.are_too_long,
         }
     }
 }
@@ -61,6 +63,7 @@ pin_project_lite::pin_project! {
         #[pin]
         future: F,
         retrier: Retrier<ByStatus>,
+        is_sent_once: bool,
     }
 }
 
@@ -72,6 +75,9 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
+        if *this.is_sent_once {
+            body_is_consumed();
+        }
         let mut ended = ready!(this.future.poll(context));
         if let Ok(answer) = &mut ended {
             let wall = || this.retrier.sleeper().wall();

@@ -22,10 +22,12 @@ const REPLAY_LIMIT: usize = 256 * 1024;
 ///
 /// - **What is repeated**: unary and server-streaming calls, until an answer begins. A status without messages before it
 ///   (`Trailers-Only`) is no beginning; headers are, and commit the call (gRFC A6).
-/// - **Client-streaming and bidirectional calls pass untouched**, and so do messages above the
-///   [`replay_limit`](Self::replay_limit): without retries, time limits or guards. HTTP/2 does not tell the kinds of calls
+/// - **Client-streaming and bidirectional calls pass untouched**: without retries, time limits or guards. HTTP/2 does not tell the kinds of calls
 ///   apart, so the rule is: a call is repeated if all its messages are there when it begins. A client's stream that is
 ///   complete at once is one of these; a bidirectional call that waits for answers never is.
+/// - **A message above the [`replay_limit`](Self::replay_limit)** is sent once, within the policy's time limits and guards. What fails then ends with
+///   [`BodyNotReplayable`](becalm::StopReason::BodyNotReplayable), in the [`Stopped`](becalm::run::Stopped) of the answer, the sentence
+///   of the status and the observer's event. A stream above it that goes on passes untouched.
 /// - **Which methods**: gRPC does not say which may be done twice. Without a word of yours only what was proved not to have
 ///   been sent is repeated (a refused connection, `REFUSED_STREAM`, a `GOAWAY` that names an earlier stream as the last):
 ///   `UNAVAILABLE` proves nothing. Your word is
@@ -70,8 +72,8 @@ impl RetryLayer {
     }
 
     /// A layer that repeats what a gRPC service config says, method by method. One throttle is shared by all of them, as
-    /// gRPC's methods share it; a config without `retryThrottling` bounds nothing. What it does not name passes
-    /// untouched.
+    /// gRPC's methods share it; a config without `retryThrottling` bounds nothing. Methods that it does not name pass
+    /// untouched. What it says and becalm does not do is in [`ServiceConfig::not_done`].
     ///
     /// # Errors
     ///
@@ -166,8 +168,8 @@ impl RetryLayer {
         Ok(self)
     }
 
-    /// Sets how many bytes of encoded messages are kept for a repetition, for each call. Default 256 KiB. Longer ones pass
-    /// untouched.
+    /// Sets how many bytes of encoded messages are kept for a repetition, for each call. Default 256 KiB. A longer message is sent
+    /// once.
     #[must_use]
     pub fn replay_limit(mut self, bytes: usize) -> Self {
         Arc::make_mut(&mut self.settings).replay_limit = bytes;

@@ -14,19 +14,30 @@ use http_body::{Body as _, Frame};
 use tonic::Status;
 use tonic::body::Body;
 
-/// Reads the body if it is there at once and no longer than the limit.
+/// All messages of a call.
+#[derive(Debug, Clone)]
+pub(super) struct Messages {
+    pub bytes: Bytes,
+    /// They are longer than the limit, and are sent once.
+    pub are_too_long: bool,
+}
+
+/// Reads the body if it is there at once. One that has passed the limit is there if it ends with that.
 ///
 /// # Errors
 ///
 /// It is not: the body, with what was read of it before the rest.
-pub(super) fn read(mut body: Body, limit: usize) -> Result<Bytes, Body> {
+pub(super) fn read(mut body: Body, limit: usize) -> Result<Messages, Body> {
     let (mut first, mut more) = (Bytes::new(), BytesMut::new());
     // The next who polls it leaves a waker of its own.
     let context = &mut Context::from_waker(Waker::noop());
+    let mut are_too_long = false;
     let last = loop {
         let data = match Pin::new(&mut body).poll_frame(context) {
             Poll::Ready(None) => break None,
             Poll::Pending => break Some(None),
+            // It is a stream of many, of which no more is held.
+            Poll::Ready(Some(frame)) if are_too_long => break Some(Some(frame)),
             Poll::Ready(Some(frame)) => match frame.map(Frame::into_data) {
                 Ok(Ok(data)) => data,
                 Ok(Err(frame)) => break Some(Some(Ok(frame))), // requests of gRPC have no trailers
@@ -38,18 +49,23 @@ pub(super) fn read(mut body: Body, limit: usize) -> Result<Bytes, Body> {
         } else {
             more.extend_from_slice(&data);
         }
-        if first.len() + more.len() > limit {
-            break Some(None);
-        }
+        are_too_long = first.len() + more.len() > limit;
     };
-    let read = if more.is_empty() {
+    let bytes = if more.is_empty() {
         first
     } else {
         [first, more.freeze()].concat().into()
     };
     match last {
-        None => Ok(read),
-        Some(last) => Err(Body::new(Resumed { read, last, body })),
+        None => Ok(Messages {
+            bytes,
+            are_too_long,
+        }),
+        Some(last) => Err(Body::new(Resumed {
+            read: bytes,
+            last,
+            body,
+        })),
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The JSON form of gRPC's `ServiceConfig` (grpc/grpc-proto, `service_config.proto`; grpc/grpc,
 //! `doc/service_config.md`): the retry and hedging policies of its methods and the throttle of its channel
-//! (gRFC A6), as policies of [`becalm`]. What it says of load balancing, message sizes and health checks
-//! is not read.
+//! (gRFC A6), as policies of [`becalm`]. What else it says, of load balancing, message sizes, health checks and the like, is
+//! not done, and [told](ServiceConfig::not_done).
 //!
 //! ```
 //! use becalm_grpc::service_config::ServiceConfig;
@@ -34,11 +34,13 @@
 mod field;
 mod invalid;
 mod method;
+mod not_done;
 mod policies;
 
 pub use becalm::retry_on::Codes;
 pub use invalid::{Fault, InvalidServiceConfig};
 pub use method::{InvalidName, MethodConfig, Name};
+pub use not_done::NotDone;
 
 use std::str::FromStr;
 
@@ -56,6 +58,7 @@ pub const MOST_ATTEMPTS: u32 = 5;
 pub struct ServiceConfig {
     methods: Vec<MethodConfig>,
     throttling: Budget,
+    not_done: Vec<NotDone>,
 }
 
 impl ServiceConfig {
@@ -83,12 +86,28 @@ impl ServiceConfig {
     pub fn throttling(&self) -> Budget {
         self.throttling
     }
+
+    /// What the config says and becalm does not do, such as `waitForReady`, `perAttemptRecvTimeout` or load balancing, and what
+    /// gRPC does not know. Tell it when the config is read:
+    ///
+    /// ```
+    /// # use becalm_grpc::service_config::ServiceConfig;
+    /// let config: ServiceConfig = r#"{ "methodConfig": [{ "name": [{}], "waitForReady": true }] }"#.parse()?;
+    /// for not_done in config.not_done() {
+    ///     eprintln!("orders.json: {not_done}");
+    /// }
+    /// # assert_eq!(config.not_done()[0].path, "methodConfig[0].waitForReady");
+    /// # Ok::<(), becalm_grpc::service_config::InvalidServiceConfig>(())
+    /// ```
+    pub fn not_done(&self) -> &[NotDone] {
+        &self.not_done
+    }
 }
 
 /// Reads the JSON.
 ///
-/// As grpc-go does, it takes the names of fields in any case of letters. What it does not know it leaves
-/// alone, as gRPC's clients do.
+/// As grpc-go does, it takes the names of fields in any case of letters. What it does not know, or becalm does not do, is no
+/// fault, as it is none to gRPC's clients: [`not_done`](ServiceConfig::not_done) tells it.
 impl FromStr for ServiceConfig {
     type Err = InvalidServiceConfig;
 
@@ -98,7 +117,10 @@ impl FromStr for ServiceConfig {
         let mut faults = Vec::new();
         let config = read(&Field::root(&value), &mut faults);
         match config {
-            Some(config) if faults.is_empty() => Ok(config),
+            Some(mut config) if faults.is_empty() => {
+                config.not_done = not_done::read(&value);
+                Ok(config)
+            }
             _ => Err(InvalidServiceConfig::new(faults)),
         }
     }
@@ -131,5 +153,6 @@ fn read(root: &Field<'_>, faults: &mut Vec<Fault>) -> Option<ServiceConfig> {
     Some(ServiceConfig {
         methods,
         throttling,
+        not_done: Vec::new(),
     })
 }

@@ -1,15 +1,23 @@
 //! Which calls of streams are repeated, and which pass untouched?
 
+use std::time::Duration;
+
+use becalm::StopReason;
+use becalm::run::Stopped;
 use bytes::Bytes;
+use http_body_util::Full;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{StreamExt, pending};
+use tonic::body::Body;
 use tonic::{Code, Status};
+use tower::{Layer, Service};
 
 use becalm_grpc::client::RetryLayer;
 
 use crate::channels::{client, idempotent, policy};
-use crate::orders::{CHAT, IMPORT, Order};
+use crate::orders::{CHAT, GET, IMPORT, Order};
+use crate::raw::{self, Raw};
 use crate::server::{Does, Server};
 use crate::within;
 
@@ -138,4 +146,29 @@ async fn messages_above_the_limit_are_sent_whole_and_once() {
         assert_eq!(seen.len(), attempts, "{limit}");
         assert!(seen.iter().all(|seen| seen.lines.len() == 100_000));
     }
+
+    // The answer says why it is the last, and so does a status without one, which the time limits bring.
+    let unavailable = |_: http::Request<Body>| async {
+        Ok::<_, std::io::Error>(Status::unavailable("busy").into_http::<Body>())
+    };
+    let mut channel = all()
+        .replay_limit(1000)
+        .layer(tower::service_fn(unavailable));
+    let body = Body::new(Full::new(large.lines.clone()));
+    let request = http::Request::post(GET).body(body).expect("valid");
+    let answer = within(channel.call(request)).await.expect("an answer");
+    let stopped = answer.extensions().get::<Stopped>().expect("a record");
+    assert_eq!(stopped.reason(), StopReason::BodyNotReplayable);
+
+    let (server, _deaths) = Raw::start([raw::Does::Stalls]).await;
+    let limits = policy().attempt_timeout(Duration::from_millis(300));
+    let layer = idempotent(limits).replay_limit(1000);
+    let ended = within(client(&layer, &server.origin()).get(large)).await;
+    let status = ended.expect_err("it stalls");
+    let told = status.message();
+    assert!(
+        told.contains("because the body cannot be sent again"),
+        "{told}"
+    );
+    assert_eq!(server.count(), 1);
 }
