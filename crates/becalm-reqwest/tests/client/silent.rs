@@ -7,6 +7,7 @@ use becalm::{Attempt, Budget, Jitter, Policy};
 use becalm_http_faults::{Does, Proxy, Server, Silence, Version, retrier, within};
 use becalm_reqwest::Client;
 use reqwest::Response;
+#[cfg(feature = "h2")]
 use tokio::task::JoinSet;
 
 use crate::clients::{VERSIONS, builder};

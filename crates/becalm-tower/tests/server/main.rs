@@ -6,6 +6,7 @@ mod deaf;
 mod endless;
 mod grpc;
 mod memory;
+mod model;
 mod once;
 mod overload;
 mod pairs;
