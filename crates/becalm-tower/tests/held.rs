@@ -116,7 +116,7 @@ impl Body for Half {
 #[test]
 fn half_bodies_hold_at_most_twice_what_is_counted() {
     // One of each, and as many as there is room for.
-    for (pieces, bodies) in [(1, 1000), (60, 1000)] {
+    for (pieces, bodies) in [(1, 10_000), (20_000, 1000)] {
         let mut kept = Vec::new();
         let measured = measure(|| {
             let layer = layer(MemoryStore::new()).waiting_bytes(1 << 20);
@@ -132,13 +132,11 @@ fn half_bodies_hold_at_most_twice_what_is_counted() {
                 }
             }
         });
-        // The future of a request and its head are there without a body, too.
-        let each = i64::try_from(kept.len()).expect("few") * 8192;
         println!(
             "{pieces} pieces: {} bytes held by {} of {bodies}",
             measured.bytes_current,
             kept.len()
         );
-        assert!(measured.bytes_current <= (2 << 20) + each);
+        assert!(measured.bytes_current <= 2 << 20);
     }
 }

@@ -84,12 +84,15 @@ impl<B: Body<Data = Bytes> + Unpin> BufferedBody<B> {
         if body.size_hint().lower() > limits.bytes as u64 {
             return (Self::untouched(body), End::TooLong);
         }
+        let mut hold = limits.hold;
+        if !hold.begin() {
+            return (Self::untouched(body), End::NoRoom);
+        }
         let mut read = Self::whole(Bytes::new(), None);
         let mut pieces = Pieces {
             announced: usize::try_from(body.size_hint().upper().unwrap_or(u64::MAX)).ok(),
             ..Pieces::default()
         };
-        let mut hold = limits.hold;
         let mut clock = Limit::new(limits.clock, limits.time);
         let end = poll_fn(|context| {
             loop {

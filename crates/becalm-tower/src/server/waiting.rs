@@ -29,6 +29,9 @@ pub(super) struct Hold {
     bytes: usize,
 }
 
+/// What a request takes besides its body: its head, and what waits for it.
+const EACH: usize = 2048;
+
 impl Waiting {
     pub fn new(most: usize) -> Arc<Self> {
         let held = Mutex::default();
@@ -49,6 +52,11 @@ impl Waiting {
 }
 
 impl Hold {
+    /// Whether there is room for one more. If so, it is counted.
+    pub fn begin(&mut self) -> bool {
+        self.grow(EACH)
+    }
+
     /// Whether so many more may be held. If so, they are.
     pub fn grow(&mut self, more: usize) -> bool {
         let mut held = self.waiting.lock();

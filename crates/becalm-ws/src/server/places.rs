@@ -57,13 +57,16 @@ impl Places {
         Open(self.clone())
     }
 
-    /// Whether another handshake of this address may begin.
+    /// Whether another handshake of this address may begin. An address has as many at most as it leaves free, so that a few that send
+    /// nothing do not keep all others out: the last place is for one that has none.
     pub fn handshake(&self, group: Option<AddressGroup>) -> Option<Handshake> {
         let mut state = self.lock();
         if state.handshakes >= state.most_handshakes {
             return None;
         }
-        let most_of_one = state.most_of_one;
+        let most_of_one = state
+            .most_of_one
+            .min(state.most_handshakes - state.handshakes);
         if let Some(group) = group {
             let of_one = state.of_one.entry(group).or_default();
             if *of_one >= most_of_one {
@@ -154,7 +157,9 @@ mod tests {
         assert!(third.is_some() && places.handshake(None).is_none() && places.is_full());
         drop(first);
         assert_eq!(places.handshakes(), 2);
-        assert!(places.handshake(greedy).is_some());
+        // The last is for one that has none.
+        assert!(places.handshake(greedy).is_none());
+        assert!(places.handshake(Some(AddressGroup::new(9))).is_some());
         drop((second, third));
         assert!(places.lock().of_one.is_empty());
     }

@@ -24,7 +24,7 @@ use crate::session::Sessions;
 /// | [`heartbeat`](Self::heartbeat) | a ping after 20 s of quiet, lost after 10 s more |
 /// | [`proxies`](Self::proxies) | none: addresses are those of the connections |
 /// | [`sessions`](Self::sessions) | none: all arrivals are fresh |
-/// | [`limits`](Self::limits) | messages of 64 MiB, frames of 16 MiB, buffers of 4 KiB |
+/// | [`limits`](Self::limits) | messages of 64 MiB, frames of 16 MiB, those of sessions where there are some, buffers of 4 KiB |
 #[derive(Clone)]
 #[must_use = "settings do nothing until a server is made of them"]
 pub struct Settings {
@@ -99,8 +99,14 @@ impl Settings {
         self
     }
 
-    /// Sets where sessions are kept: who resumes one of them goes before those who begin, and their counts are in the metrics.
+    /// Sets where sessions are kept: who resumes one of them goes before those who begin, and their counts are in the metrics. Messages
+    /// and frames are then at most as long as one of a session in its envelope, unless [`limits`](Self::limits) is set after this: a
+    /// WebSocket holds what has come of a message, and all connections together have no bound.
     pub fn sessions(mut self, sessions: &Sessions) -> Self {
+        let longest = sessions.longest_in_envelope();
+        let least = |limit: Option<usize>| Some(limit.map_or(longest, |limit| limit.min(longest)));
+        self.limits.max_message_size = least(self.limits.max_message_size);
+        self.limits.max_frame_size = least(self.limits.max_frame_size);
         self.sessions = Some(sessions.clone());
         self
     }

@@ -10,6 +10,8 @@ use std::time::Duration;
 use becalm::rng::Random;
 use becalm::time::Instant;
 
+#[cfg(feature = "server")]
+use super::envelope::HEAD;
 use super::envelope::Hello;
 use super::settings::SessionSettings;
 use super::slot::{Due, Inner, Slot};
@@ -145,6 +147,13 @@ impl Sessions {
                 directory.end(&slot, Cold::Epoch);
             }
         });
+    }
+
+    /// How long the longest message of a client is on the wire.
+    #[cfg(feature = "server")]
+    pub(crate) fn longest_in_envelope(&self) -> usize {
+        let longest = usize::try_from(self.shared.settings.longest).unwrap_or(usize::MAX);
+        longest.saturating_add(HEAD)
     }
 
     /// What has come is confirmed at once from now on: each connection may be closed by what is below it, and nothing is said after that.

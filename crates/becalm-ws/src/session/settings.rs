@@ -66,7 +66,7 @@ impl SessionSettings {
     }
 
     /// Sets the longest message that a client may send. Keep the limits of the WebSocket itself 17 bytes above it; those of
-    /// tungstenite are 16 MiB.
+    /// tungstenite are 16 MiB. A server of this crate does so by itself.
     pub fn longest(mut self, bytes: u32) -> Self {
         self.longest = bytes;
         self
