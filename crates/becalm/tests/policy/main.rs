@@ -15,6 +15,7 @@ mod presets;
 mod randomness;
 mod retry_on;
 mod set;
+mod setters;
 mod tables;
 mod text;
 mod validation;

@@ -1,81 +1,15 @@
-//! Again, and when? Or not, and why? The pure decision after a failed attempt.
-//!
-//! In: the rules, where the call stands, the failure, random bits. Out: a wait or a reason. It
-//! reads no clock and touches no shared state; the call asks the waiting room and the budget
-//! afterwards, so that no other stop withdraws a token.
+//! How long is the wait before the next attempt? As long as the backoff draws, or as the server says, if that ends before the deadline.
 
 use core::time::Duration;
 
-use crate::classify::{Class, Effect, Failure};
-use crate::delay::{DelayRule, round_to_tick};
+use super::{Rules, Standing};
+use crate::classify::{Class, Failure};
+use crate::delay::round_to_tick;
 use crate::duration::nanos;
 use crate::hint::{Hint, HintMode};
-use crate::idempotency::Operation;
-use crate::policy::Policy;
 use crate::rng::{Random, uniform};
 use crate::stop::StopReason;
 use crate::time::Instant;
-
-/// What follows an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Decision {
-    /// The attempt succeeded; the call is done.
-    Done,
-    /// Wait this long, then start the next attempt. Already rounded to the timer's tick.
-    RetryIn(Duration),
-    /// The call is over.
-    Stop(StopReason),
-    /// Another copy of the operation is running: its outcome decides.
-    AwaitOthers,
-}
-
-/// A policy made ready for decisions.
-#[derive(Debug)]
-pub(crate) struct Rules {
-    pub policy: Policy,
-    pub delay: DelayRule,
-    max_hint: u64,
-    tick: u64,
-}
-
-impl Rules {
-    pub fn of(policy: Policy, tick: Duration) -> Self {
-        Self {
-            delay: DelayRule::of(&policy),
-            max_hint: nanos(policy.max_hint),
-            tick: nanos(tick),
-            policy,
-        }
-    }
-
-    /// The class of a failure by the lists of the policy, if it has any.
-    #[inline]
-    pub fn class_of(&self, failure: &Failure) -> Class {
-        let lists = self.policy.retry_on.as_ref();
-        lists.map_or(failure.class, |lists| lists.class_of(failure))
-    }
-}
-
-/// Where a call stands when an attempt has failed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing {
-    pub now: Instant,
-    pub deadline: Instant,
-    /// The attempts made so far, the failed one included.
-    pub attempt: u32,
-    /// The attempts that this call may make in all.
-    pub attempts: u32,
-    pub operation: Operation,
-    pub body_replayable: bool,
-    /// A layer below has heard from the server that more attempts harm.
-    pub forbidden_below: bool,
-    /// A layer above repeats, so this one runs once: see [`Nested`](crate::scope::Nested).
-    pub repeated_above: bool,
-    /// Retries since the start, or since an exact hint: the step of the backoff.
-    pub step: u32,
-    pub previous: Option<u64>,
-}
 
 /// A wait, and where the backoff stands after it.
 #[derive(Debug, Clone, Copy)]
@@ -83,38 +17,6 @@ pub(crate) struct Wait {
     pub delay: u64,
     pub step: u32,
     pub previous: Option<u64>,
-}
-
-/// The decision, but for what is shared: waiting room and budget.
-#[inline]
-pub(crate) fn decide<R: Random + ?Sized>(
-    rules: &Rules,
-    at: &Standing,
-    failure: &Failure,
-    random: &mut R,
-) -> Result<Wait, StopReason> {
-    if rules.class_of(failure) == Class::Permanent {
-        return Err(match failure.class {
-            Class::Permanent => StopReason::Permanent,
-            _ => StopReason::NotListed,
-        });
-    }
-    if failure.hint == Some(Hint::Stop) || at.forbidden_below {
-        return Err(StopReason::DoNotRetry);
-    }
-    if !at.operation.is_repeatable() && failure.effect != Effect::Unsent {
-        return Err(StopReason::NotIdempotent);
-    }
-    if !at.body_replayable {
-        return Err(StopReason::BodyNotReplayable);
-    }
-    if at.repeated_above {
-        return Err(StopReason::NestedRetry);
-    }
-    if at.attempt >= at.attempts && at.attempts != Policy::UNLIMITED {
-        return Err(StopReason::AttemptsExhausted);
-    }
-    wait(rules, at, failure, random)
 }
 
 /// The longest wait that still ends before the deadline; `None` where none does.
@@ -126,7 +28,7 @@ fn longest_before_deadline(at: &Standing) -> Option<u64> {
     left.checked_sub(1)
 }
 
-fn wait<R: Random + ?Sized>(
+pub(super) fn wait<R: Random + ?Sized>(
     rules: &Rules,
     at: &Standing,
     failure: &Failure,
@@ -236,8 +138,11 @@ fn fitting(rules: &Rules, hint: Duration, room: Option<u64>) -> Result<(u64, u64
 
 #[cfg(test)]
 mod tests {
+    use super::super::decide;
     use super::*;
+    use crate::idempotency::Operation;
     use crate::jitter::Jitter;
+    use crate::policy::Policy;
     use proptest::prelude::*;
 
     const MS: u64 = 1_000_000;
