@@ -63,7 +63,7 @@ impl Client {
             (Self::WebSocket | Self::Redis | Self::Postgres, fault) if fault.is_of_proxy() => false,
             // With all else it is as the one beside it.
             (Self::HyperOwnTunnel, fault) => {
-                matches!(fault, Fault::Proxy { .. } | Fault::LongHead)
+                fault.is_of_proxy() && !matches!(fault, Fault::Socks(_))
             }
             // The others do without.
             (_, Fault::NoHttp2) => self == Self::Tonic,

@@ -90,6 +90,10 @@ pub enum Fault {
     NoHttp2,
     /// The head of what a proxy answers to CONNECT does not end.
     LongHead,
+    /// A proxy closes the connection in place of an answer.
+    NoHead,
+    /// A proxy makes a tunnel, to a server whose certificate has expired.
+    ExpiredBehindProxy,
     /// A proxy answers a request of SOCKS 5 with this reply (RFC 1928 section 6).
     Socks(Reply),
     /// A proxy answers CONNECT with this status.
@@ -160,7 +164,10 @@ impl Fault {
             Reply::HostUnreachable,
             Reply::ConnectionRefused,
         ];
-        let of_proxies = of_proxies.into_iter().chain([Self::LongHead]);
+        let of_proxies =
+            of_proxies
+                .into_iter()
+                .chain([Self::LongHead, Self::NoHead, Self::ExpiredBehindProxy]);
         let of_proxies = of_proxies.chain(socks.map(Self::Socks));
         let refused = refused.into_iter().map(Self::Refuses);
         let of_tls = refused
@@ -171,7 +178,14 @@ impl Fault {
 
     /// Whether it is a proxy's.
     pub fn is_of_proxy(self) -> bool {
-        matches!(self, Self::Proxy { .. } | Self::LongHead | Self::Socks(_))
+        matches!(
+            self,
+            Self::Proxy { .. }
+                | Self::LongHead
+                | Self::NoHead
+                | Self::ExpiredBehindProxy
+                | Self::Socks(_)
+        )
     }
 
     /// Whether it names a wait.
@@ -195,6 +209,7 @@ impl Fault {
                 | Self::Reset
                 | Self::Closed
                 | Self::Silent
+                | Self::NoHead
                 | Self::Says(Alert::InternalError)
                 | Self::Socks(Reply::HostUnreachable | Reply::ConnectionRefused)
                 | Self::Proxy {
@@ -238,6 +253,8 @@ impl fmt::Display for Fault {
             Self::Silent => "no answer in time",
             Self::NoHttp2 => "TLS without HTTP/2",
             Self::LongHead => "CONNECT answered without an end",
+            Self::NoHead => "CONNECT not answered, closed",
+            Self::ExpiredBehindProxy => "CONNECT answered 200, certificate: expired",
             Self::Socks(Reply::NotAllowed) => "SOCKS: not allowed",
             Self::Socks(Reply::HostUnreachable) => "SOCKS: unreachable",
             Self::Socks(Reply::ConnectionRefused) => "SOCKS: refused",

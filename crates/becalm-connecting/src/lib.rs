@@ -92,7 +92,7 @@ pub async fn cell(client: Client, fault: Fault, authority: &Authority) -> Option
         longest,
     };
     let called = tokio::time::timeout(Duration::from_secs(120), client.call(&target)).await;
-    let (attempts, error) = called.expect("it ends in two minutes");
+    let (attempts, error) = called.unwrap_or_else(|_| panic!("{client}, {fault}: it hangs"));
     let is_dialled = !matches!(
         fault,
         Fault::NoSuchName | Fault::Unreachable | Fault::Refused

@@ -110,10 +110,7 @@ async fn serve(mut stream: TcpStream, fault: Fault, door: Door, tls: TlsAcceptor
     }
     match fault {
         Fault::Refuses(_) | Fault::Demands { .. } | Fault::NoHttp2 => {
-            match tls.accept(stream).into_fallible().await {
-                Ok(stream) => drain(stream).await,
-                Err((_, stream)) => drain(stream).await,
-            }
+            refused(stream, &tls).await;
         }
         Fault::Says(alert) => {
             greeting(&mut stream).await;
@@ -139,13 +136,7 @@ async fn serve(mut stream: TcpStream, fault: Fault, door: Door, tls: TlsAcceptor
             status,
             asks_for_wait,
         } => {
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                match stream.read_u8().await {
-                    Ok(byte) => head.push(byte),
-                    Err(_) => return,
-                }
-            }
+            request(&mut stream).await;
             let wait = if asks_for_wait {
                 format!("retry-after: {}\r\n", RETRY_AFTER.as_secs())
             } else {
@@ -154,6 +145,12 @@ async fn serve(mut stream: TcpStream, fault: Fault, door: Door, tls: TlsAcceptor
             let answer = format!("HTTP/1.1 {status} No\r\ncontent-length: 0\r\n{wait}\r\n");
             let _ = stream.write_all(answer.as_bytes()).await;
             drain(stream).await;
+        }
+        Fault::NoHead => request(&mut stream).await,
+        Fault::ExpiredBehindProxy => {
+            request(&mut stream).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+            refused(stream, &tls).await;
         }
         Fault::LongHead => {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nlong: ").await;
@@ -176,6 +173,25 @@ async fn serve(mut stream: TcpStream, fault: Fault, door: Door, tls: TlsAcceptor
         Fault::Silent | Fault::NoSuchName | Fault::Refused | Fault::Unreachable => {
             while let Ok(1..) = stream.read(&mut [0; 4096]).await {}
         }
+    }
+}
+
+/// The head of a request, to its end.
+async fn request(stream: &mut TcpStream) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => return,
+        }
+    }
+}
+
+/// A handshake that the client ends.
+async fn refused(stream: TcpStream, tls: &TlsAcceptor) {
+    match tls.accept(stream).into_fallible().await {
+        Ok(stream) => drain(stream).await,
+        Err((_, stream)) => drain(stream).await,
     }
 }
 
