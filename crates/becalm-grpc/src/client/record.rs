@@ -7,8 +7,8 @@ use std::ops::Deref;
 use becalm_tower::client::NoAnswer;
 
 /// The give-up of a call, as the source of its status. It shows the number of attempts alone: its sentence is the message of
-/// the status, and a chain of sources says it once.
-pub struct Record<E = tonic::transport::Error>(pub(super) NoAnswer<E>);
+/// the status, and a chain of sources says it once. `E` is the channel's error: of a channel of tonic `Record<tonic::transport::Error>`.
+pub struct Record<E>(pub(super) NoAnswer<E>);
 
 impl<E> Deref for Record<E> {
     type Target = NoAnswer<E>;
