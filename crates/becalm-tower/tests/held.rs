@@ -1,16 +1,23 @@
 //! Is what a server keeps of others counted by what it holds? Measured by the allocator, in a process of its own.
-#![cfg(all(feature = "server", target_pointer_width = "64"))]
+#![cfg(all(feature = "server", feature = "tokio", target_pointer_width = "64"))]
 
 use std::convert::Infallible;
+use std::net::Ipv4Addr;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use allocation_counter::measure;
 use becalm_tower::server::{BufferedBody, IdempotencyLayer, MemoryStore, Task};
 use http::{HeaderName, HeaderValue, Request, Response};
 use http_body_util::Full;
-use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use tower::{Layer, Service, service_fn};
 
 /// A piece that the buffer of a connection goes with.
@@ -139,4 +146,57 @@ fn half_bodies_hold_at_most_twice_what_is_counted() {
         );
         assert!(measured.bytes_current <= 2 << 20);
     }
+}
+
+/// Half of a body of a mebibyte from each of so many sockets: the most that clients and server held at once, in one thread.
+fn held_over_sockets(sockets: usize) -> u64 {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().expect("a runtime");
+    let measured = measure(|| {
+        runtime.block_on(async {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+            let listener = listener.expect("a port");
+            let address = listener.local_addr().expect("an address");
+            let layer = IdempotencyLayer::new(MemoryStore::new()).waiting_bytes(8 << 20);
+            let service = layer.layer(service_fn(|_: Request<BufferedBody<Incoming>>| async {
+                Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+            }));
+            let mut tasks = JoinSet::new();
+            for number in 0..sockets {
+                let stream = TcpStream::connect(address).await.expect("it listens");
+                let (accepted, _) = listener.accept().await.expect("a connection");
+                let service = TowerToHyperService::new(service.clone());
+                let http = hyper::server::conn::http1::Builder::new();
+                let connection = http.serve_connection(TokioIo::new(accepted), service);
+                tasks.spawn(async move { drop(connection.await) });
+                tasks.spawn(half(stream, number));
+            }
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        });
+    });
+    measured.bytes_max
+}
+
+static PIECE: &[u8] = &[7; 16 << 10];
+
+async fn half(mut stream: TcpStream, number: usize) {
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: a\r\nauthorization: a{number}\r\nidempotency-key: \"{number}\"\r\ncontent-length: 1048576\r\n\r\n"
+    );
+    let _ = stream.write_all(head.as_bytes()).await;
+    for _ in 0..60 {
+        if stream.write_all(PIECE).await.is_err() {
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+#[test]
+fn half_bodies_of_sockets_hold_what_may_wait_and_what_their_connections_do() {
+    let sockets = 400;
+    let held = held_over_sockets(sockets);
+    println!("{sockets} half bodies over sockets: at most {held} bytes");
+    // A connection of hyper has a buffer of its own, for a start 8 KiB.
+    assert!(held <= (16 << 20) + 32 * 1024 * sockets as u64, "{held}");
 }

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use becalm::Bulkhead;
+use becalm::time::TokioSleeper;
 use becalm_tower::server::{AdmissionLayer, ArrivingBody};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming};
@@ -20,8 +21,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, interval, sleep};
-use tower::{Layer, service_fn};
+use tokio::time::{Instant, Sleep, interval, sleep};
+use tower::{Layer, ServiceExt, service_fn};
 
 use crate::within;
 
@@ -182,5 +183,57 @@ async fn in_full() {
             assert_eq!(refused, 0);
             assert!(ratio <= 2.0, "{ratio}");
         }
+    }
+}
+
+/// A body that comes after a while.
+struct Later(Pin<Box<Sleep>>);
+
+impl Body for Later {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.as_mut().poll(context).map(|()| None)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_client_lends_its_place_and_is_next_when_it_sends() {
+    // How long others have the place, and what becomes of the request whose client was silent for 300 ms.
+    for (others_take, status, ends) in [(0, 200, 301), (500, 200, 611), (5000, 503, 1300)] {
+        let layer = AdmissionLayer::new(Bulkhead::calls(1)).expect("valid");
+        let layer = layer.clock(TokioSleeper::new());
+        let service = layer.layer(service_fn(
+            |request: Request<ArrivingBody<Later>>| async move {
+                let work: u64 = request.uri().path()[1..].parse().expect("millis");
+                let _ = request.into_body().collect().await;
+                sleep(Duration::from_millis(work)).await;
+                Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+            },
+        ));
+        let ask = |comes: u64, work: u64| {
+            let body = Later(Box::pin(sleep(Duration::from_millis(comes))));
+            let request = Request::post(format!("/{work}")).body(body);
+            service.clone().oneshot(request.expect("valid"))
+        };
+        let start = Instant::now();
+        let silent = tokio::spawn(ask(300, 1));
+        sleep(Duration::from_millis(50)).await;
+        // It has the place as yet.
+        assert_eq!(ask(0, 0).await.expect("infallible").status(), 503);
+        sleep(Duration::from_millis(60)).await;
+        assert_eq!(layer.running(), 0);
+        let other = tokio::spawn(ask(0, others_take));
+        let silent = silent.await.expect("no panic").expect("infallible");
+        let took = start.elapsed().as_millis();
+        assert_eq!(silent.status(), status);
+        // Where there is no queue, it asks every 10 ms.
+        assert!((ends..=ends + 15).contains(&took), "{took}");
+        let other = other.await.expect("no panic").expect("infallible");
+        assert_eq!((other.status().as_u16(), layer.running()), (200, 0));
     }
 }
