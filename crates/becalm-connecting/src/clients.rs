@@ -204,7 +204,8 @@ async fn reqwest(which: Client, target: &Target<'_>, retrier: &Retrier) {
         None => builder,
     };
     let client = becalm_reqwest::Client::new(builder, retrier).expect("a client");
-    let answer = client.get(url(target)).send().await;
+    let request = client.request(target.method.clone(), url(target));
+    let answer = request.send().await;
     drop(answer.expect_err("no server answers"));
 }
 
@@ -220,7 +221,8 @@ where
         .wrap_connector(connector);
     let client = hyper_util::client::legacy::Client::builder(TokioExecutor::new());
     let client = client.build::<_, becalm_tower::client::ReplayBody<Empty<Bytes>>>(connector);
-    let request = http::Request::get(url(target)).body(Empty::<Bytes>::new());
+    let request = http::Request::builder().method(target.method.clone());
+    let request = request.uri(url(target)).body(Empty::<Bytes>::new());
     let mut client = RetryLayer::new(retrier).layer(client);
     let answer = client.call(request.expect("a request")).await;
     drop(answer.expect_err("no server answers"));
@@ -240,9 +242,8 @@ async fn tonic(target: &Target<'_>, retrier: &Retrier) {
         }
         None => endpoint.connect_lazy(),
     };
-    let layer = becalm_grpc::client::RetryLayer::new(retrier).idempotent(["/shop.v1.Orders/Get"]);
-    let layer = layer.expect("a method");
-    let request = http::Request::post(format!("{}shop.v1.Orders/Get", url(target)));
+    let layer = becalm_grpc::client::RetryLayer::new(retrier);
+    let request = http::Request::post(format!("{}shop.v1.Orders/Pay", url(target)));
     let request = request.body(tonic::body::Body::empty());
     let mut channel = layer.layer(channel);
     let answer = channel.call(request.expect("a request")).await;

@@ -38,6 +38,8 @@ pub struct Target<'a> {
     pub proxy: Option<u16>,
     /// Whose certificates it trusts.
     pub authority: &'a Authority,
+    /// How it asks, where it speaks HTTP: in a way that is repeated only if it was proved not to have been sent.
+    pub method: http::Method,
     /// When it tries again.
     pub policy: Policy,
     /// How long a dial may take.
@@ -84,6 +86,11 @@ pub async fn cell(client: Client, fault: Fault, authority: &Authority) -> Option
         is_socks: matches!(fault, Fault::Socks(_)),
         proxy: through_proxy.then(|| server.port()),
         authority,
+        method: match fault {
+            // What cuts an attempt does not know that it was connecting.
+            Fault::Silent => http::Method::GET,
+            _ => http::Method::POST,
+        },
         policy: Policy::fixed(Duration::from_millis(1))
             .jitter(Jitter::None)
             .attempts(ATTEMPTS)

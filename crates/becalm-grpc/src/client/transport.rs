@@ -1,6 +1,7 @@
 //! What does the error of a call without an answer say about trying again?
 
 use std::error::Error;
+use std::io;
 
 use becalm::classify::{Classifier, Effect, Failure, grpc};
 use becalm::support::is_gone;
@@ -13,7 +14,7 @@ use super::answer::cause;
 
 /// Classifies the errors of a channel, which are those of calls that got no answer.
 ///
-/// - What could not connect is unsent, as
+/// - What could not connect, or not within the channel's `connect_timeout`, is unsent, and what
 ///   [`connect::classify`](becalm::classify::connect::classify) says; so is what becalm-tower's [`Transport`] proves, by
 ///   `REFUSED_STREAM` or `GOAWAY`. That may be tried again whatever the method.
 /// - Any other is transient and may have taken effect: `UNAVAILABLE` alone is no proof.
@@ -35,6 +36,8 @@ impl<E: Error + 'static> Classifier<E> for ByStatus {
             Failure::permanent()
         } else if let Some(ConnectError(below)) = find(error) {
             connect::classify(&**below)
+        } else if let Some(late) = late_dial(error) {
+            connect::classify(late)
         } else if let Some(status) = find::<Status>(error) {
             let code = status.code();
             grpc::classify(code as i32).because(cause(code))
@@ -73,6 +76,17 @@ fn of_reset(reason: Option<Reason>) -> Code {
         Some(Reason::STREAM_CLOSED) | None => Code::Unknown,
         Some(_) => Code::Internal,
     }
+}
+
+/// The end of a dial that took longer than `Endpoint::connect_timeout`, with a connector of one's own. It is no [`ConnectError`] but
+/// hyper-timeout's, and is found in nothing but tonic's error; on a connection that is there hyper's stands between.
+fn late_dial<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
+    let above = chain(error).take_while(|error| !error.is::<io::Error>());
+    let of_tonic = above.last()?;
+    let late: &io::Error = of_tonic.source()?.downcast_ref()?;
+    let is_late = of_tonic.to_string() == "transport error"
+        && late.get_ref()?.to_string() == "deadline has elapsed";
+    is_late.then_some(late)
 }
 
 /// The first error of this type in the chain.

@@ -126,6 +126,23 @@ async fn what_could_not_connect_was_not_sent_whatever_the_reason() {
     assert_eq!(dials.load(Ordering::SeqCst), 3);
 }
 
+#[tokio::test]
+async fn a_dial_that_took_too_long_was_not_sent() {
+    let dials = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&dials);
+    let connector = tower::service_fn(move |_: http::Uri| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        std::future::pending::<io::Result<TokioIo<TcpStream>>>()
+    });
+    let endpoint = Endpoint::from_static("http://shop.test:50051");
+    let endpoint = endpoint.connect_timeout(Duration::from_millis(20));
+    let channel = endpoint.connect_with_connector_lazy(connector);
+    let mut client = OrdersClient::new(unknown(policy()).layer(channel));
+    let ended = within(client.get(Order::of("a lamp"))).await;
+    let status = ended.expect_err("nobody answers");
+    assert_eq!(dials.load(Ordering::SeqCst), 3, "{status:?}");
+}
+
 fn channel(url: &str) -> Retry<Channel> {
     let endpoint = Endpoint::from_shared(url.to_owned()).expect("an address");
     unknown(quick()).layer(endpoint.connect_lazy())
