@@ -1,18 +1,22 @@
 //! What does the head of an answer say of a call? Nothing, which commits it, or its failure.
 
+use std::time::Duration;
+
 use becalm::classify::{Cause, Failure, Verdict};
 use becalm::http::{self as semantics, Exchange};
 use becalm::time::UnixTime;
 use becalm::{Hint, Operation};
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
+use prost::Message;
+use tonic::Code;
 use tonic::metadata::MetadataMap;
-use tonic::{Code, Status};
-use tonic_types::StatusExt;
+use tonic_types::pb;
 
 const STATUS: &str = "grpc-status";
 const PUSHBACK: &str = "grpc-retry-pushback-ms";
 const DETAILS: &str = "grpc-status-details-bin";
+const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
 /// The failure of an answer that is nothing but trailers (`Trailers-Only` of gRPC over HTTP/2), or is none of gRPC. Any
 /// other answer has begun, and commits the call (gRFC A6).
@@ -70,7 +74,12 @@ fn retry_info(headers: &HeaderMap) -> Option<Hint> {
         .get_bin(DETAILS)?
         .to_bytes()
         .ok()?;
-    let status = Status::with_details(Code::Unavailable, "", details);
-    let delay = status.get_details_retry_info()?.retry_delay?;
-    Some(Hint::AtLeast(delay))
+    let mut all = pb::Status::decode(details).ok()?.details.into_iter();
+    let info = all.find(|any| any.type_url == RETRY_INFO)?;
+    let delay = pb::RetryInfo::decode(&*info.value).ok()?.retry_delay?;
+    // Not by the conversions of `prost-types`: they overflow where the seconds are the least that there are.
+    let nanos = u32::try_from(delay.nanos).ok();
+    let nanos = nanos.filter(|nanos| *nanos < 1_000_000_000)?;
+    let seconds = delay.seconds.try_into().ok()?;
+    Some(Hint::AtLeast(Duration::new(seconds, nanos)))
 }

@@ -5,6 +5,7 @@ mod allocations;
 mod channels;
 mod config;
 mod faults;
+mod foreign;
 mod grpcio;
 mod orders;
 mod raw;
