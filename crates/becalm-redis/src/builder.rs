@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Pacer, Reconnect, SharedConnection};
+use becalm::support::within;
 use becalm::{Policy, Retrier};
 use redis::{ConnectionInfo, IntoConnectionInfo, RedisError};
 #[cfg(feature = "rustls")]
@@ -214,8 +215,8 @@ impl Builder {
             .check(self.idle, move |wire: crate::dial::Wire| async move {
                 let mut wire = wire;
                 let ping = redis::cmd("PING");
-                let asked = tokio::time::timeout(timeout, ping.exec_async(&mut wire.redis));
-                matches!(asked.await, Ok(Ok(())))
+                let asked = within(timeout, ping.exec_async(&mut wire.redis));
+                matches!(asked.await, Some(Ok(())))
             })
             .build()?;
         Ok(Connection::new(Core {

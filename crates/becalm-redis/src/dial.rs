@@ -9,6 +9,7 @@ use becalm::Failure;
 use becalm::classify::{connect, redis as words};
 use becalm::login::Renewed;
 use becalm::reconnect::Pacer;
+use becalm::support::within;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{
     AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, ProtocolVersion,
@@ -19,7 +20,6 @@ use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
 use crate::counted::{Counted, Counts};
 use crate::gathered::Gathered;
@@ -71,7 +71,7 @@ impl Dialler {
         let _permit = self.pacer.pass().await;
         let credentials = login.as_ref().map(|login| login.value().clone());
         let attempt = self.attempt(credentials, response_timeout);
-        let dialled = timeout(self.timeout, attempt).await.unwrap_or_else(|_| {
+        let dialled = within(self.timeout, attempt).await.unwrap_or_else(|| {
             let late = "the dial took longer than its time-out";
             Err(io::Error::new(io::ErrorKind::TimedOut, late).into())
         });

@@ -14,5 +14,5 @@ pub use crate::rng::uniform;
 pub use crate::suggest::nearest;
 pub use crate::sync::{AtomicI64, AtomicU32, AtomicU64, Ordering, change};
 #[cfg(feature = "std")]
-pub use crate::time::default_sleeper;
+pub use crate::time::{default_sleeper, within};
 pub use crate::{__reasons as reasons, __setters as setters};

@@ -1,6 +1,7 @@
 //! Who logs in, how often, and who waits for it?
 
-use std::io;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -136,6 +137,55 @@ fn a_login_outlives_the_runtime_that_asked_first() {
     drop(first);
     assert_eq!(runtime().block_on(done(&redis, 100)), 100);
     assert_eq!(logins.load(Ordering::SeqCst), 2);
+}
+
+/// A server that is silent on its first connection, and empty.
+fn silent_at_first() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        let mut silent = None;
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a client");
+            if silent.is_none() {
+                silent = Some(stream);
+                continue;
+            }
+            let lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
+            for line in lines.map_while(Result::ok) {
+                let answer: &[u8] = match &*line {
+                    "PING" => b"+PONG\r\n",
+                    "GET" => b"$-1\r\n",
+                    _ => continue,
+                };
+                stream.write_all(answer).expect("it is there");
+            }
+        }
+    });
+    format!("redis://127.0.0.1:{port}")
+}
+
+#[test]
+fn a_dial_that_began_on_a_runtime_that_is_gone_ends_in_time_on_another() {
+    for is_dropped in [true, false] {
+        let builder = Builder::new(&silent_at_first()).expect("an address");
+        let builder = builder.dial_timeout(Duration::from_millis(300));
+        let mut redis = builder.build().expect("valid settings");
+        let runtime = || {
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            builder.enable_all().build().expect("a runtime")
+        };
+        let first = runtime();
+        first.block_on(async {
+            let asked = redis.get::<_, Option<u64>>("visits");
+            let left = tokio::time::timeout(Duration::from_millis(100), asked).await;
+            left.expect_err("it is silent");
+        });
+        let kept = (!is_dropped).then_some(first);
+        let answer = runtime().block_on(redis.get::<_, Option<u64>>("visits"));
+        assert_eq!(answer, Ok(None), "dropped: {is_dropped}");
+        drop(kept);
+    }
 }
 
 #[tokio::test]

@@ -4,9 +4,11 @@ use core::fmt;
 use core::task::Poll;
 use core::time::Duration;
 use std::error::Error;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::Instant;
+
+use crate::time::within;
 
 use super::state::Wait;
 use super::{Latest, Login, NoLogin};
@@ -60,10 +62,12 @@ impl<V: Clone + Send + 'static> Login<V> {
             let waits = has_proof_by.is_none_or(|by| now < by);
             match self.step(has_asked, waits, now) {
                 Step::Log(wait) => has_asked = self.ended(&wait, fetch.clone()).await,
-                Step::Sleep(until) => sleep_until(until).await,
+                Step::Sleep(until) => {
+                    let _ = within(until - now, pending::<()>()).await;
+                }
                 Step::Prove => {
                     let by = *has_proof_by.get_or_insert(now + PROOF);
-                    let _ = timeout(by - now, self.judged()).await;
+                    let _ = within(by - now, self.judged()).await;
                 }
                 Step::End(ended) => return ended,
             }
@@ -168,7 +172,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use tokio::task::JoinSet;
-    use tokio::time::sleep;
+    use tokio::time::{sleep, timeout};
 
     use super::super::state::PERIOD;
     use super::*;

@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::{Instant, timeout};
 
-use crate::time::Everybody;
+use crate::time::{Everybody, within};
 
 use state::{State, Wait};
 
@@ -135,7 +135,7 @@ impl<V: Clone + Send + 'static> Login<V> {
                 Poll::Ready(())
             }
         });
-        let has_ended = timeout(wait.left, ended).await.is_ok();
+        let has_ended = within(wait.left, ended).await.is_some();
         if !has_ended {
             self.core.end(wait.round, Err(NoLogin::Gone));
         }

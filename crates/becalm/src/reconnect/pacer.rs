@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bulkhead::{Bulkhead, Semaphore, Waiter};
 use crate::rate::cell::CellRate;
-use crate::time::{Instant, Sleeper, default_sleeper};
+use crate::time::{Instant, Sleeper, default_sleeper, sleep_anywhere};
 
 /// Delays dials to a rate with a burst, and bounds how many run at once.
 ///
@@ -127,7 +127,7 @@ impl Pacer {
         let running = acquire(&core.running).await;
         let turn = acquire(&core.turn).await;
         while let Err(at) = core.try_pay(core.sleeper.now()) {
-            core.sleeper.sleep_until(at).await;
+            sleep_anywhere(&core.sleeper, at).await;
         }
         drop(turn);
         running

@@ -11,6 +11,8 @@ pub use unix::UnixTime;
 #[cfg(feature = "std")]
 mod alarms;
 #[cfg(feature = "std")]
+mod anywhere;
+#[cfg(feature = "std")]
 mod cancel;
 #[cfg(feature = "std")]
 mod everybody;
@@ -23,6 +25,11 @@ mod std_sleeper;
 #[cfg(feature = "tokio")]
 mod tokio_sleeper;
 
+#[cfg(feature = "std")]
+pub(crate) use anywhere::sleep_anywhere;
+#[cfg(feature = "std")]
+#[doc(hidden)]
+pub use anywhere::within;
 #[cfg(feature = "std")]
 pub use cancel::{Cancel, Cancelled};
 #[cfg(feature = "std")]

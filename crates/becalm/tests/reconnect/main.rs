@@ -11,5 +11,7 @@ mod health;
 mod network;
 mod paced;
 #[cfg(feature = "tokio")]
+mod runtimes;
+#[cfg(feature = "tokio")]
 mod together;
 mod words;

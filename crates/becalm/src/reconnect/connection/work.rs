@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::classify::{Failure, Loss};
 use crate::scope::detached;
-use crate::time::{Everybody, Instant, Sleep, Sleeper, before};
+use crate::time::{Everybody, Instant, Sleep, Sleeper, before, sleep_anywhere};
 
 use super::super::Pacer;
 use super::super::machine::{DialId, Next, Reconnector};
@@ -151,7 +151,7 @@ impl<C: Clone + Send + 'static, E: Send + 'static> Core<C, E> {
         let found = match (next, &mut state.open) {
             (Next::Dial(dial), _) => return Found::Work(Work::Dial(dial.id, self.dial())),
             (Next::Wait(until), _) => {
-                return Found::Work(Work::Pause(self.sleeper.sleep_until(until)));
+                return Found::Work(Work::Pause(sleep_anywhere(&self.sleeper, until)));
             }
             (Next::Open(id), Some(open)) => {
                 let idle = now.since(mem::replace(&mut open.used, now));
@@ -202,7 +202,7 @@ impl<C: Clone + Send + 'static, E: Send + 'static> Core<C, E> {
     /// What is ready when an attempt that begins then has taken its time.
     fn cut(&self) -> impl FnOnce() -> Option<Sleep> + Send + use<C, E> {
         let (sleeper, timeout) = (Arc::clone(&self.sleeper), self.attempt_timeout);
-        move || timeout.map(|timeout| sleeper.sleep_until(sleeper.now().after(timeout)))
+        move || timeout.map(|timeout| sleep_anywhere(&sleeper, sleeper.now().after(timeout)))
     }
 
     fn apply(&self, done: Done<C, E>) {
