@@ -16,6 +16,7 @@ use crate::Connection;
 use crate::connection::Core;
 use crate::dial::Dialler;
 use crate::login::{BoxError, Credentials, Login};
+use crate::refusals::Refusals;
 #[cfg(feature = "rustls")]
 use crate::tls::Tls;
 
@@ -24,7 +25,7 @@ use crate::tls::Tls;
 /// | setting | default |
 /// |---|---|
 /// | [`commands`](Self::commands) | 4 attempts, full jitter under 50 ms x 2, a budget of 10 % retries |
-/// | [`patience`](Self::patience) | a command waits 15 s for a connection |
+/// | [`patience`](Self::patience) | a command waits 15 s for a connection, and for a server that refuses |
 /// | [`reconnect`](Self::reconnect) | [`Reconnect::for_commands`]: full jitter under 50 ms x 2 up to 1 s, for ever |
 /// | [`pacer`](Self::pacer) | 5 dials a second, 2 of them at once: those of dedicated connections are among them |
 /// | [`dial_timeout`](Self::dial_timeout) | 5 s |
@@ -222,6 +223,7 @@ impl Builder {
         Ok(Connection::new(Core {
             shared,
             dialler,
+            refusals: Refusals::new(),
             commands,
             patience: self.patience,
             response_timeout,

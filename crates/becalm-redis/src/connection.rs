@@ -7,17 +7,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use becalm::classify::Classify;
 use becalm::reconnect::SharedConnection;
 use becalm::{Attempt, Effect, Operation, Retrier};
 use redis::aio::ConnectionLike;
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult, Value};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::commands::Repeat;
-use crate::counted::Waiting;
+use crate::counted;
 use crate::dedicated::Dedicated;
 use crate::dial::{Dialler, Wire};
-use crate::failed::{Failed, Many, Request, has_broken, is_late, was_of_replica};
+use crate::failed::{Failed, Many, Request, has_broken, is_late, refusing_word};
+use crate::refusals::{Refusals, Waiting, passes};
 
 /// A connection to Redis that its clones share, and that comes back by itself.
 ///
@@ -42,6 +44,7 @@ enum Rule {
 pub(crate) struct Core {
     pub shared: SharedConnection<Wire, RedisError>,
     pub dialler: Arc<Dialler>,
+    pub refusals: Refusals,
     pub commands: Retrier,
     pub patience: Duration,
     pub response_timeout: Duration,
@@ -170,12 +173,45 @@ impl Connection {
         }
     }
 
+    /// Waits while the server refuses everything, and is refused itself after as long as it may wait for a connection.
     async fn attempt<R: Request>(
         &self,
         request: R,
         attempt: Attempt,
     ) -> Result<R::Answer, Failed<R::Answer>> {
-        let within = attempt.timeout();
+        let limit = attempt.timeout().map(|within| Instant::now() + within);
+        let mut waiting = None;
+        loop {
+            let within = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
+            let failed = match self.send_once(request, within).await {
+                Err(failed) if self.is_refused_for_now::<R>(&failed) => failed,
+                ended => {
+                    if let (Ok(_), Some(waiting)) = (&ended, waiting) {
+                        Waiting::was_accepted(waiting);
+                    }
+                    return ended;
+                }
+            };
+            let patience = within.map_or(self.core.patience, |it| it.min(self.core.patience));
+            let waiting = waiting.get_or_insert_with(|| self.core.refusals.begin(patience));
+            if !waiting.may_try().await {
+                return Err(failed.at_last());
+            }
+        }
+    }
+
+    /// Whether the server has done nothing, and will soon.
+    fn is_refused_for_now<R: Request>(&self, failed: &Failed<R::Answer>) -> bool {
+        let is_undone = failed.classify().effect == Effect::Unsent;
+        (is_undone || self.rule == Rule::Always)
+            && refusing_word::<R>(failed).is_some_and(|word| passes(&word))
+    }
+
+    async fn send_once<R: Request>(
+        &self,
+        request: R,
+        within: Option<Duration>,
+    ) -> Result<R::Answer, Failed<R::Answer>> {
         let patience = within.map_or(self.core.patience, |within| within.min(self.core.patience));
         let mut held = loop {
             let held = self.core.shared.get(Some(patience)).await;
@@ -191,33 +227,33 @@ impl Connection {
         }
         let Wire { redis, counts, .. } = &mut *held;
         let mark = counts.mark();
-        let waiting = Waiting(counts, mark);
+        let waiting = counted::Waiting(counts, mark);
         let sent = request.send(redis).await;
         if sent.is_ok() {
             mem::forget(waiting);
         } else {
             drop(waiting);
         }
-        match sent {
+        let failed = match sent {
             Ok(answer) => match request.refusal(&answer) {
-                Some(failure) => {
-                    if R::is_of_replica(&answer) {
-                        held.lost();
-                    }
-                    Err(Failed::Refused(failure, answer))
-                }
-                None => Ok(answer),
+                Some(failure) => Failed::Refused(failure, answer),
+                None => return Ok(answer),
             },
             Err(error) => {
                 // One who had less time than an answer may take knows nothing of the connection.
                 let is_silent =
                     || is_late(&error) && in_short.is_none() && held.counts.is_silent_since(mark);
-                if has_broken(&error) || is_silent() || was_of_replica(&error) {
+                if has_broken(&error) || is_silent() {
                     held.lost();
                 }
-                Err(Failed::of(request, error, &held.counts, mark))
+                Failed::of(request, error, &held.counts, mark)
             }
+        };
+        // A replica is not to be written to: the master is elsewhere, and so is a new connection.
+        if refusing_word::<R>(&failed).is_some_and(|word| word == "READONLY") {
+            held.lost();
         }
+        Err(failed)
     }
 }
 

@@ -1,5 +1,6 @@
 //! How has a command failed, and what does that prove?
 
+use std::borrow::Cow;
 use std::io;
 
 use becalm::classify::{Classify, redis as words};
@@ -33,8 +34,8 @@ pub(crate) trait Request: Copy {
     /// What this error means, if the server has answered it.
     fn refused(self, error: &RedisError) -> Option<Failure>;
 
-    /// Whether this is said by a replica, which is not to be written to: the master is elsewhere, and so is a new connection.
-    fn is_of_replica(answer: &Self::Answer) -> bool;
+    /// The first error that an answer is, or holds.
+    fn first_error(answer: &Self::Answer) -> Option<&ServerError>;
 }
 
 impl Request for &Cmd {
@@ -68,8 +69,11 @@ impl Request for &Cmd {
         Some(words::classify(commands::name(self), &reply))
     }
 
-    fn is_of_replica(answer: &Value) -> bool {
-        matches!(answer, Value::ServerError(error) if is_read_only(error))
+    fn first_error(answer: &Value) -> Option<&ServerError> {
+        match answer {
+            Value::ServerError(error) => Some(error),
+            _ => None,
+        }
     }
 }
 
@@ -162,8 +166,8 @@ impl Request for Many<'_> {
         Some(failure.unwrap_or(Failure::permanent()).unsent())
     }
 
-    fn is_of_replica(answers: &Vec<Value>) -> bool {
-        answers.iter().any(<&Cmd>::is_of_replica)
+    fn first_error(answers: &Vec<Value>) -> Option<&ServerError> {
+        answers.iter().find_map(<&Cmd>::first_error)
     }
 }
 
@@ -178,14 +182,18 @@ pub(crate) fn is_late(error: &RedisError) -> bool {
     error.is_timeout() && !is_of_system()
 }
 
-/// Whether a transaction was given up because this is a replica.
-pub(crate) fn was_of_replica(error: &RedisError) -> bool {
-    let errors = error.clone().into_server_errors();
-    errors.is_some_and(|errors| errors.iter().any(|(_, error)| is_read_only(error)))
-}
-
-fn is_read_only(error: &ServerError) -> bool {
-    error.code() == "READONLY"
+/// The word by which the server has refused what it did not execute: of a transaction, one of its commands.
+pub(crate) fn refusing_word<R: Request>(failed: &Failed<R::Answer>) -> Option<Cow<'_, str>> {
+    match failed {
+        Failed::Refused(_, answer) => R::first_error(answer).map(|error| error.code().into()),
+        Failed::Broken(_, error) => {
+            let errors = error.clone().into_server_errors()?;
+            errors
+                .first()
+                .map(|(_, error)| error.code().to_owned().into())
+        }
+        Failed::NoConnection(_) => None,
+    }
 }
 
 fn word(command: &Cmd, error: &ServerError) -> Failure {
@@ -207,6 +215,16 @@ pub(crate) enum Failed<T> {
 }
 
 impl<T> Failed<T> {
+    /// After as long a wait as a command has: what is left is to tell the caller.
+    pub fn at_last(self) -> Self {
+        let end = Failure::permanent().unsent();
+        match self {
+            Self::Broken(_, error) => Self::Broken(end, error),
+            Self::Refused(_, answer) => Self::Refused(end, answer),
+            none @ Self::NoConnection(_) => none,
+        }
+    }
+
     /// What this error proves about a request for which the connection was marked before it was sent.
     pub fn of<R: Request>(request: R, error: RedisError, counts: &Counts, mark: Mark) -> Self {
         let failure = if let Some(failure) = request.refused(&error) {

@@ -18,6 +18,7 @@ mod failed;
 mod fleet_budget;
 mod gathered;
 mod login;
+mod refusals;
 mod rest_delays;
 mod script;
 #[cfg(feature = "streams")]

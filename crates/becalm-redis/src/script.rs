@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use becalm::{Failure, Hint};
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, FromRedisValue, RedisError, RedisResult, ToRedisArgs, Value, cmd};
+use redis::{Cmd, FromRedisValue, RedisError, RedisResult, ServerError, ToRedisArgs, Value, cmd};
 
 use crate::Connection;
 use crate::commands::{self, Repeat};
@@ -147,8 +147,8 @@ impl Request for Named<'_, '_> {
             .or_else(|| (&command).refused(error))
     }
 
-    fn is_of_replica(answer: &Value) -> bool {
-        <&Cmd>::is_of_replica(answer)
+    fn first_error(answer: &Value) -> Option<&ServerError> {
+        <&Cmd>::first_error(answer)
     }
 }
 
