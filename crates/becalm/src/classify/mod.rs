@@ -191,8 +191,9 @@ impl From<Failure> for Verdict {
     message = "`{Self}` does not say which of its failures are worth a retry",
     label = "becalm does not know what this error means",
     note = "for an error of your own: `impl becalm::Classify for {Self}`",
-    note = "for an error of another crate: `.classify_with(|attempt, error: &{Self}| ..)` on the call or \
-            the retrier, or `.classify_by(..)` with a type of your own",
+    note = "for an error of another crate: a client of becalm, where there is one (`becalm-reqwest`, `becalm-tower`, `becalm-grpc`, \
+            `becalm-redis`, `becalm-sqlx`, `becalm-ws`); or `.classify_with(|attempt, error: &{Self}| ..)` on the call or \
+            the retrier; or `.classify_by(..)` with a type of your own",
     note = "where only the operation knows: let it return `Err((Failure, error))`",
     note = "for `anyhow::Error`: the feature `anyhow` of becalm, and `.await.map_err(becalm::GaveUp::into_anyhow)?` (the `.await` stays)"
 )]
