@@ -130,7 +130,8 @@ impl Client {
         self.with(|settings| settings.heartbeat = heartbeat)
     }
 
-    /// Sets how many bytes of messages may wait to be sent, and what happens to those beyond.
+    /// Sets how many bytes of messages may wait to be sent, and what happens to those beyond. A message takes 64 bytes besides its payload:
+    /// no more of them wait than take this bound so, or 1,024 where that is less.
     pub fn outbox(self, bytes: usize, overflow: Overflow) -> Self {
         self.with(|settings| settings.outbox = (bytes, overflow))
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 /// What happens to a message for which there is no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,7 +84,8 @@ impl Outbox {
         if length > self.longest {
             return Err(Refused::TooLong(message));
         }
-        while self.bytes + length > self.bound {
+        let message = own(message);
+        while self.bytes + length > self.bound || self.has_many() {
             match self.overflow {
                 Overflow::DropOldest => {
                     let oldest = self.pop();
@@ -96,6 +97,12 @@ impl Outbox {
         self.bytes += length;
         self.waiting.push_back(message);
         Ok(())
+    }
+
+    /// Whether as many wait as take the bound by what each takes besides its payload.
+    fn has_many(&self) -> bool {
+        let more = (self.waiting.len() + 1).saturating_mul(EACH);
+        more > self.bound.max(LEAST)
     }
 
     pub fn pop(&mut self) -> Option<Message> {
@@ -127,6 +134,27 @@ impl Outbox {
 
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+}
+
+/// What the queue and the allocator take for each message.
+const EACH: usize = 64;
+
+/// So much they may take in any outbox.
+const LEAST: usize = 64 * 1024;
+
+/// Longer messages are shared with who sends them, as one that goes to many is.
+const SHARED: usize = 4096;
+
+/// The message in a buffer of its own: a short one may be a piece of a large one, such as that of the connection on which it
+/// came.
+pub(crate) fn own(message: Message) -> Message {
+    match message {
+        Message::Text(text) if text.len() <= SHARED => Message::text(text.as_str()),
+        Message::Binary(bytes) if bytes.len() <= SHARED => {
+            Message::Binary(Bytes::copy_from_slice(&bytes))
+        }
+        message => message,
     }
 }
 
@@ -162,5 +190,19 @@ mod tests {
             (Some("six".into()), Some("seven".into()))
         );
         assert_eq!((dropping.pop(), dropping.bytes()), (None, 0));
+    }
+
+    #[test]
+    fn short_messages_are_counted_with_what_they_take_and_keep_no_buffer() {
+        let mut outbox = Outbox::new(1 << 20, usize::MAX, Overflow::Refuse);
+        let buffer = Bytes::from(vec![7; 1 << 20]);
+        let mut taken = 0;
+        while outbox.push(Message::Binary(buffer.slice(..1))).is_ok() {
+            taken += 1;
+        }
+        assert_eq!(taken, (1 << 20) / EACH);
+        assert!(buffer.is_unique());
+        outbox.pop();
+        assert_eq!(outbox.push("1".into()), Ok(()));
     }
 }

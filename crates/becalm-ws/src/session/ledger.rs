@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use becalm::time::Instant;
-use tokio_tungstenite::tungstenite::{Bytes, Message};
+use tokio_tungstenite::tungstenite::Message;
 
 use super::envelope::data;
 use super::{Envelope, ProtocolError};
+use crate::outbox::own;
 
 /// Counted for each message besides its payload: what the queue and the allocator take.
 pub(crate) const EACH: usize = 64;
@@ -227,21 +228,6 @@ impl Ledger {
 fn shrink(messages: &mut VecDeque<Message>) {
     if messages.capacity() > 8 && messages.len() < messages.capacity() / 4 {
         messages.shrink_to(2 * messages.len());
-    }
-}
-
-/// Longer messages are shared with who sends them, as one that goes to many sessions is.
-const SHARED: usize = 4096;
-
-/// The message in a buffer of its own: a short one may be a piece of a large one, such as that of the connection on which it
-/// came.
-fn own(message: Message) -> Message {
-    match message {
-        Message::Text(text) if text.len() <= SHARED => Message::text(text.as_str()),
-        Message::Binary(bytes) if bytes.len() <= SHARED => {
-            Message::Binary(Bytes::copy_from_slice(&bytes))
-        }
-        message => message,
     }
 }
 
