@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use becalm::Attempt;
 use becalm::support::{Lanes, Trip};
@@ -10,6 +11,9 @@ use reqwest::{Client, ClientBuilder, Url};
 
 use super::client::BuildError;
 
+/// No pings at shorter distances.
+#[cfg(feature = "h2")]
+const LEAST: Duration = Duration::from_millis(100);
 /// More servers than these are no longer told apart: what is known of all of them is forgotten.
 const SERVERS: usize = 1000;
 
@@ -39,9 +43,10 @@ const SERVERS: usize = 1000;
 /// The function builds all of them alike. What they are to share goes into it and is cloned there, such as a jar of cookies
 /// (`cookie_provider`); with `cookie_store` each has its own. To build one reads certificates, so it takes some milliseconds.
 ///
-/// **With a builder** there is one client. HTTP/1 needs no other: a connection that was silent is closed. For HTTP/2 set pings
-/// ([`http2_keep_alive_interval`](reqwest::ClientBuilder::http2_keep_alive_interval) and its timeout): they close what is dead, for all
-/// calls, a little later than an attempt times out.
+/// **With a builder** there is one client. HTTP/1 needs no other: a connection that was silent is closed. For HTTP/2 (feature `h2`) pings are
+/// set, whatever the builder says of them: a connection on which requests wait and nothing has come for two fifths of the policy's attempt
+/// time-out (of ten seconds, where it has none) is asked whether it lives, and is closed for all calls where it does not say so in as long. So the attempt fails
+/// before its time is up, and the next has a new connection. Some servers do not like pings; a function leaves them to its builders.
 pub trait Builders: sealed::Builders {}
 
 impl Builders for ClientBuilder {}
@@ -96,13 +101,15 @@ struct Elsewhere {
 }
 
 impl Below {
+    /// With a builder alone, dead connections are found in less than this.
     pub fn new(
         source: Source,
+        limit: Duration,
         finish: impl Fn(ClientBuilder) -> Result<Client, BuildError> + Send + Sync + 'static,
     ) -> Result<Self, BuildError> {
         Ok(match source {
             Source::Builder(builder) => Self {
-                first: finish(*builder)?,
+                first: finish(pinging(*builder, limit))?,
                 elsewhere: None,
             },
             Source::Function(make) => Self {
@@ -146,6 +153,19 @@ impl fmt::Debug for Below {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.first.fmt(f)
     }
+}
+
+/// Asks connections of HTTP/2 whether they live, on which requests wait.
+#[cfg(feature = "h2")]
+fn pinging(builder: ClientBuilder, limit: Duration) -> ClientBuilder {
+    let part = (limit * 2 / 5).max(LEAST);
+    let builder = builder.http2_keep_alive_interval(part);
+    builder.http2_keep_alive_timeout(part)
+}
+
+#[cfg(not(feature = "h2"))]
+fn pinging(builder: ClientBuilder, _: Duration) -> ClientBuilder {
+    builder
 }
 
 /// Scheme, host and port.

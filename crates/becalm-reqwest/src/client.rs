@@ -279,8 +279,14 @@ impl ClientBuilder {
         let redirects = self.redirects.unwrap_or_default();
         self.settings.follows_no_redirects = redirect::follows_none(&redirects);
         let redirects = Arc::new(redirects);
+        let limit = match &self.retriers {
+            Retriers::One(retrier) => retrier.policy().attempt_timeout,
+            Retriers::PerHost(_) => None,
+        };
+        let limit = limit.unwrap_or(Duration::from_secs(10));
+        let finish = move |client| below(client, &redirects);
         let shared = Shared {
-            below: Below::new(self.client, move |client| below(client, &redirects))?,
+            below: Below::new(self.client, limit, finish)?,
             retriers: self.retriers,
             settings: Arc::new(self.settings),
         };

@@ -24,10 +24,19 @@ fn policy() -> Policy {
     policy.attempts(3).budget(Budget::None)
 }
 
+/// With a function that makes builders.
 fn client(version: Version, limit: Duration) -> Client {
     let retrier = retrier(&policy().attempt_timeout(limit));
     Client::new(move || builder(version, 0), &retrier).expect("a client")
 }
+
+/// With a builder.
+fn with_pings(version: Version, limit: Duration) -> Client {
+    let retrier = retrier(&policy().attempt_timeout(limit));
+    Client::new(builder(version, 0), &retrier).expect("a client")
+}
+
+const CLIENTS: [fn(Version, Duration) -> Client; 2] = [client, with_pings];
 
 fn url(port: u16) -> String {
     format!("http://shop.test:{port}/orders")
@@ -35,12 +44,12 @@ fn url(port: u16) -> String {
 
 #[tokio::test]
 async fn a_connection_that_forwards_nothing_any_more_costs_one_attempt_of_one_call() {
-    for &version in VERSIONS {
+    for (at, &version) in (0..2).flat_map(|at| VERSIONS.iter().map(move |version| (at, version))) {
         for silence in [Silence::Requests, Silence::Answers, Silence::All] {
             let server = Server::start(version, []).await;
             let proxy = Proxy::start(server.port).await;
             // Not by the time: on a slow machine the second attempt is not in time either.
-            let client = client(version, Duration::from_secs(2));
+            let client = CLIENTS[at](version, Duration::from_secs(2));
             let get = async || {
                 within(client.get(url(proxy.port)).send())
                     .await
@@ -48,7 +57,7 @@ async fn a_connection_that_forwards_nothing_any_more_costs_one_attempt_of_one_ca
             };
             assert_eq!(attempt(&get().await), 1);
             proxy.silence(silence);
-            let case = format!("{version:?}, {silence:?}");
+            let case = format!("{version:?}, {silence:?}, {at}");
             assert_eq!(attempt(&get().await), 2, "{case}");
             for _ in 0..20 {
                 assert_eq!(attempt(&get().await), 1, "{case}");
@@ -103,12 +112,12 @@ async fn a_stream_that_is_silent_alone_costs_one_attempt_of_one_call() {
 /// Which attempt of a slow request beside a thousand others is answered, if any, and how many dials it makes. None of the others is
 /// cancelled.
 #[cfg(feature = "h2")]
-async fn beside_a_thousand(others: Does) -> (Option<u32>, usize) {
+async fn beside_a_thousand(at: usize, others: Does) -> (Option<u32>, usize) {
     let mut script = vec![Does::Answer(200), Does::Stall];
     script.extend(vec![others; 1000]);
     let server = Server::start(Version::Http2, script).await;
     let proxy = Proxy::start(server.port).await;
-    let client = client(Version::Http2, Duration::from_secs(50));
+    let client = CLIENTS[at](Version::Http2, Duration::from_secs(50));
     let get = async |limit: u64| {
         let request = client.get(url(proxy.port));
         let answer = request.timeout(Duration::from_secs(limit)).send().await;
@@ -138,15 +147,19 @@ async fn beside_a_thousand(others: Does) -> (Option<u32>, usize) {
 #[tokio::test]
 async fn a_thousand_others_beside_a_slow_request_are_not_cancelled_and_it_makes_no_dials() {
     // Answers to what came later prove that the connection lives.
-    let (slow, dials) = beside_a_thousand(Does::Answer(200)).await;
-    assert_eq!((slow, dials), (Some(2), 1));
+    for at in 0..2 {
+        let (slow, dials) = beside_a_thousand(at, Does::Answer(200)).await;
+        assert_eq!((slow, dials), (Some(2), 1));
+    }
 }
 
 #[cfg(feature = "h2")]
 #[tokio::test]
 async fn where_nothing_proves_that_it_lives_a_slow_request_makes_one_dial() {
     let late = Does::AnswerAfter(200, Duration::from_secs(4));
-    assert_eq!(beside_a_thousand(late).await.1, 2);
+    assert_eq!(beside_a_thousand(0, late.clone()).await.1, 2);
+    // A ping proves it.
+    assert_eq!(beside_a_thousand(1, late).await.1, 1);
 }
 
 #[cfg(feature = "h2")]
