@@ -9,7 +9,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::Bytes;
-use tower::{Layer, Service, ServiceBuilder, service_fn};
+#[cfg(feature = "tracing")]
+use tower::ServiceBuilder;
+use tower::{Layer, Service, service_fn};
 
 use crate::hyper::retrier;
 use crate::made_up::{Does, MadeUp, request, with};
