@@ -61,10 +61,12 @@ pub(super) struct Shared {
     pub settings: SessionSettings,
     directory: Mutex<Directory>,
     /// What all sessions keep. Moved before a message is kept, and after it is not.
-    bytes: Arc<AtomicUsize>,
+    pub(super) bytes: Arc<AtomicUsize>,
+    /// What has come to all sessions, and was not given to the application.
+    pub(super) ahead: Arc<AtomicUsize>,
     /// Those who wait for room among all.
-    starved: Mutex<Vec<Waker>>,
-    starving: AtomicUsize,
+    pub(super) starved: Mutex<Vec<Waker>>,
+    pub(super) starving: AtomicUsize,
     /// Connections are about to be closed.
     leaves: AtomicBool,
 }
@@ -80,8 +82,9 @@ struct Directory {
     remembered: HashMap<SessionId, Cold>,
     remembered_order: VecDeque<SessionId>,
     counts: Counts,
-    /// What all sessions keep.
+    /// What all sessions keep, and what has come to them.
     bytes: Arc<AtomicUsize>,
+    ahead: Arc<AtomicUsize>,
     /// Over, and nobody was told yet.
     gone: Vec<Gone>,
     /// To be woken when nothing is locked.
@@ -106,7 +109,7 @@ impl SessionSettings {
 
 impl Sessions {
     fn new(settings: SessionSettings) -> Self {
-        let bytes = Arc::<AtomicUsize>::default();
+        let (bytes, ahead) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let directory = Directory {
             epoch: settings.seed.stream().next_u64(),
             slots: HashMap::new(),
@@ -117,6 +120,7 @@ impl Sessions {
             remembered_order: VecDeque::new(),
             counts: Counts::default(),
             bytes: Arc::clone(&bytes),
+            ahead: Arc::clone(&ahead),
             gone: Vec::new(),
             wakes: Vec::new(),
         };
@@ -124,6 +128,7 @@ impl Sessions {
             settings,
             directory: Mutex::new(directory),
             bytes,
+            ahead,
             starved: Mutex::default(),
             starving: AtomicUsize::new(0),
             leaves: AtomicBool::new(false),
@@ -307,32 +312,6 @@ impl Shared {
         }
         true
     }
-
-    fn starve(&self, waker: &Waker) {
-        let mut starved = self.starved.lock().unwrap_or_else(PoisonError::into_inner);
-        if !starved.iter().any(|starved| starved.will_wake(waker)) {
-            starved.push(waker.clone());
-        }
-        self.starving.store(starved.len(), Ordering::SeqCst);
-    }
-
-    /// These bytes are kept no more.
-    pub fn free(&self, bytes: usize) {
-        if bytes > 0 {
-            self.bytes.fetch_sub(bytes, Ordering::SeqCst);
-            self.wake_starved();
-        }
-    }
-
-    fn wake_starved(&self) {
-        if self.starving.load(Ordering::SeqCst) > 0 {
-            let mut starved = self.starved.lock().unwrap_or_else(PoisonError::into_inner);
-            let woken = std::mem::take(&mut *starved);
-            self.starving.store(0, Ordering::SeqCst);
-            drop(starved);
-            woken.into_iter().for_each(Waker::wake);
-        }
-    }
 }
 
 impl Directory {
@@ -363,6 +342,7 @@ impl Directory {
     fn resume(&mut self, slot: &Arc<Slot>, hello: &Hello, wakers: &Arc<Wakers>) {
         let mut inner = slot.lock();
         self.leave(&slot.user, &mut inner);
+        self.forget_arrived(&inner);
         let (freed, old) = inner.resume(hello, Arc::clone(wakers));
         self.free(freed);
         self.wakes.extend(inner.take_waiting());
@@ -398,6 +378,12 @@ impl Directory {
         self.bytes.fetch_sub(bytes, Ordering::SeqCst);
     }
 
+    /// What has come to this session is about to be forgotten.
+    fn forget_arrived(&self, inner: &Inner) {
+        let ahead = inner.ledger.inbox_bytes();
+        self.ahead.fetch_sub(ahead, Ordering::SeqCst);
+    }
+
     fn evict(&mut self, ticket: u64) {
         let slot = self.detached.get(&ticket).map(|(_, slot)| Arc::clone(slot));
         slot.inspect(|slot| self.end(slot, Cold::Evicted));
@@ -428,6 +414,7 @@ impl Directory {
         inner.over = Some(why);
         self.leave(&slot.user, &mut inner);
         self.free(inner.ledger.bytes());
+        self.forget_arrived(&inner);
         let (unconfirmed, unsent) = inner.ledger.take_kept();
         self.wakes.extend(inner.take_waiting());
         self.wakes.extend(inner.wakers.take().map(Waker::from));

@@ -67,6 +67,10 @@ impl Ledger {
         self.bytes
     }
 
+    pub fn inbox_bytes(&self) -> usize {
+        self.inbox_bytes
+    }
+
     pub fn confirmed(&self) -> u64 {
         self.confirmed
     }

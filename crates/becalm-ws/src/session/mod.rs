@@ -24,6 +24,7 @@ mod id;
 mod ledger;
 mod lost;
 mod resume;
+mod room;
 mod settings;
 mod slot;
 mod socket;

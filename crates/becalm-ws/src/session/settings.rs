@@ -73,7 +73,8 @@ impl SessionSettings {
     }
 
     /// Sets how many bytes all sessions keep together. Beyond, the session that has waited longest for a connection is given up; where
-    /// none waits for one, those who send wait.
+    /// none waits for one, those who send wait. What comes to sessions whose application waits to send is read ahead as long as there is room for it
+    /// beside that, too.
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.bytes = bytes;
         self

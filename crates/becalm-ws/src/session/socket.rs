@@ -14,6 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 use super::directory::Shared;
 use super::envelope::{Envelope, Hello};
 use super::first_and_last::{answer, say_goodbye};
+use super::ledger::cost;
 use super::slot::{Fenced, Inner};
 use super::{Began, Cold, Lost, ProtocolError, SessionHandle, SessionId};
 use crate::Refused;
@@ -162,8 +163,12 @@ where
             if !has_arrived {
                 return self.ended_by_client();
             }
-        } else if reads && self.read(context)? {
-            return Ok(true);
+        } else if reads {
+            let is_more = is_ahead && has_arrived;
+            let shared = &self.session.shared;
+            if (!is_more || shared.reads_ahead(context.waker())) && self.read(context)? {
+                return Ok(true);
+            }
         }
         if hears_by.is_some_and(|by| by <= now) {
             return Err(Lost::Unconfirmed);
@@ -242,7 +247,9 @@ where
                         return Err(ProtocolError::TooLong { length, longest }.into());
                     }
                     // First what may break the rules: what is confirmed leaves the ledger, and must be counted below.
+                    let cost = cost(&message);
                     inner.ledger.arrive(number, message)?;
+                    self.session.shared.came(cost);
                     inner.hear(received, now)?
                 }
                 Envelope::Ack(received) => inner.hear(received, now)?,
@@ -383,7 +390,10 @@ where
             .inner()
             .ok()
             .and_then(|mut inner| inner.ledger.hand_over(now));
-        given.map_or(Poll::Pending, |message| Poll::Ready(Some(Ok(message))))
+        given.map_or(Poll::Pending, |message| {
+            this.session.shared.given(cost(&message));
+            Poll::Ready(Some(Ok(message)))
+        })
     }
 }
 

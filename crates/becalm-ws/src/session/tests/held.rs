@@ -1,10 +1,15 @@
 //! Is what sessions keep counted by what it holds? Measured by the allocator.
 
+use std::pin::Pin;
+use std::task::{Context, Waker};
+
 use allocation_counter::measure;
 use becalm::time::FakeSleeper;
+use futures_sink::Sink;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use super::line::{Line, settings};
+use super::network::Task;
 use crate::session::{Envelope, Sessions};
 
 const SESSIONS: u64 = 50;
@@ -109,4 +114,50 @@ fn what_an_application_has_got_keeps_no_buffer_of_its_connection() {
         "{}",
         measured.bytes_current
     );
+}
+
+#[test]
+fn what_is_read_ahead_is_bounded_for_all_sessions() {
+    const MESSAGES: u64 = 40;
+    let clock = FakeSleeper::new();
+    // Half of the sessions keep and read ahead as much as they may; then all together have no more for what is ahead.
+    let sessions = settings(&clock).window(10_000).bytes(535_000).open();
+    let context = &mut Context::from_waker(Waker::noop());
+    let (mut lines, mut ahead) = (Vec::new(), 0);
+    for _ in 0..SESSIONS {
+        let (mut line, _) = Line::fresh(&sessions, "ada");
+        for number in 1..=MESSAGES {
+            let message = "y".repeat(200).into();
+            let data = Envelope::Data {
+                number,
+                received: 0,
+                message,
+            };
+            line.pipe.lock().at_server.push_back(data.write());
+        }
+        let Task::Serves(socket) = &mut line.task else {
+            panic!("it serves");
+        };
+        // The application waits for room, and reads ahead meanwhile.
+        let mut socket = Pin::new(&mut **socket);
+        while socket.as_mut().poll_ready(context).is_ready() {
+            socket
+                .as_mut()
+                .start_send("x".repeat(900).into())
+                .expect("no loss");
+        }
+        ahead += 264 * (MESSAGES - line.pipe.lock().at_server.len() as u64);
+        lines.push(line);
+    }
+    println!("{ahead} bytes are read ahead");
+    assert!((200_000..300_000).contains(&ahead), "{ahead}");
+    // All of it comes, when the application takes it.
+    for line in &mut lines {
+        for _ in 0..MESSAGES {
+            assert!(matches!(line.task.poll(), Some(Ok(_))));
+        }
+    }
+    for line in lines {
+        line.ends();
+    }
 }
