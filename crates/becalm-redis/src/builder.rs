@@ -30,6 +30,7 @@ use crate::tls::Tls;
 /// | [`pacer`](Self::pacer) | 5 dials a second, 2 of them at once: those of dedicated connections are among them |
 /// | [`dial_timeout`](Self::dial_timeout) | 5 s |
 /// | [`response_timeout`](Self::response_timeout) | 1 s |
+/// | [`answer_bytes`](Self::answer_bytes) | an answer has 64 MiB at most |
 /// | [`idle`](Self::idle) | asked by `PING` after 30 s of rest |
 #[must_use = "settings do nothing until they are built"]
 pub struct Builder {
@@ -44,6 +45,7 @@ pub struct Builder {
     patience: Duration,
     dial_timeout: Duration,
     response_timeout: Duration,
+    answer_bytes: u64,
     idle: Duration,
 }
 
@@ -88,6 +90,7 @@ impl Builder {
             patience: Duration::from_secs(15),
             dial_timeout: Duration::from_secs(5),
             response_timeout: Duration::from_secs(1),
+            answer_bytes: 64 << 20,
             idle: Duration::from_secs(30),
         };
         #[cfg(feature = "rustls")]
@@ -168,6 +171,15 @@ impl Builder {
         self
     }
 
+    /// Sets how many bytes an answer may have: 64 MiB, unless set. A text counts as soon as it is announced, a list as it comes.
+    ///
+    /// A longer one is an error for its command, which is not sent again, and its connection is given up: all others would wait
+    /// behind it. The process keeps up to twice as much while an answer is read.
+    pub fn answer_bytes(mut self, answer_bytes: u64) -> Self {
+        self.answer_bytes = answer_bytes;
+        self
+    }
+
     /// Sets after how much rest a connection is asked whether it is alive before it is used.
     pub fn idle(mut self, idle: Duration) -> Self {
         self.idle = idle;
@@ -205,12 +217,13 @@ impl Builder {
             tls: self.tls,
             login: self.login,
             pacer,
+            answer_bytes: self.answer_bytes,
             timeout,
         });
         let (dial, response_timeout) = (Arc::clone(&dialler), self.response_timeout);
         let dial = move || {
             let dial = Arc::clone(&dial);
-            async move { dial.dial(Some(response_timeout)).await }
+            async move { dial.dial(response_timeout, true).await }
         };
         let shared = SharedConnection::builder(reconnect, dial)
             .check(self.idle, move |wire: crate::dial::Wire| async move {

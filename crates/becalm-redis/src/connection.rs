@@ -116,7 +116,7 @@ impl Connection {
     /// The login or the dial has failed, or has taken longer than its bound: [`Builder::login_timeout`](crate::Builder::login_timeout),
     /// [`Builder::dial_timeout`](crate::Builder::dial_timeout).
     pub async fn dedicated(&self) -> RedisResult<Dedicated> {
-        let dialled = self.core.dialler.dial(Some(self.core.response_timeout));
+        let dialled = self.core.dialler.dial(self.core.response_timeout, false);
         let mut wire = dialled.await.map_err(|(_, error)| error)?;
         wire.redis.set_response_timeout(Duration::MAX);
         Ok(Dedicated::new(wire))

@@ -24,6 +24,7 @@ use tokio::task::JoinHandle;
 use crate::counted::{Counted, Counts};
 use crate::gathered::Gathered;
 use crate::login::{Credentials, Login};
+use crate::replies::Replies;
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
@@ -35,6 +36,8 @@ pub(crate) struct Dialler {
     pub tls: Option<crate::tls::Tls>,
     pub login: Option<Login>,
     pub pacer: Pacer,
+    /// The most that an answer may have, in bytes.
+    pub answer_bytes: u64,
     /// Of the dial alone, without the waits for its login and its turn.
     pub timeout: Duration,
 }
@@ -60,7 +63,9 @@ pub(crate) type Dialled = Result<Wire, (Failure, RedisError)>;
 
 impl Dialler {
     /// Connects, logs in, and asks whether the server is there. It ends in time, also where nobody answers: everybody waits for it.
-    pub async fn dial(&self, response_timeout: Option<Duration>) -> Dialled {
+    ///
+    /// `is_in_turn`: its commands are answered in turn, so that nobody may make it one of messages.
+    pub async fn dial(&self, response_timeout: Duration, is_in_turn: bool) -> Dialled {
         let login = match &self.login {
             Some(login) => Some(login.renewed().await.map_err(|none| {
                 let error = io::Error::other(none).into();
@@ -70,7 +75,7 @@ impl Dialler {
         };
         let _permit = self.pacer.pass().await;
         let credentials = login.as_ref().map(|login| login.value().clone());
-        let attempt = self.attempt(credentials, response_timeout);
+        let attempt = self.attempt(credentials, response_timeout, is_in_turn);
         let dialled = within(self.timeout, attempt).await.unwrap_or_else(|| {
             let late = "the dial took longer than its time-out";
             Err(io::Error::new(io::ErrorKind::TimedOut, late).into())
@@ -89,7 +94,8 @@ impl Dialler {
     async fn attempt(
         &self,
         credentials: Option<Credentials>,
-        response_timeout: Option<Duration>,
+        response_timeout: Duration,
+        is_in_turn: bool,
     ) -> Result<Wire, RedisError> {
         let login = self.info.redis_settings();
         let own = || {
@@ -99,8 +105,10 @@ impl Dialler {
         };
         let credentials = credentials.or_else(own);
         let counts = Arc::<Counts>::default();
-        let stream = Gathered::new(self.stream(&counts).await?);
-        let config = AsyncConnectionConfig::new().set_response_timeout(response_timeout);
+        let stream = self.stream(&counts).await?;
+        let stream = Replies::new(stream, self.answer_bytes, is_in_turn);
+        let stream = Gathered::new(stream);
+        let config = AsyncConnectionConfig::new().set_response_timeout(Some(response_timeout));
         // It logs in below, command by command: of a refusal redis keeps no word.
         let nobody = RedisConnectionInfo::default().set_skip_set_lib_name();
         let (mut redis, driver) =

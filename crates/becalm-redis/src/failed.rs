@@ -12,6 +12,7 @@ use redis::{Cmd, Pipeline, RedisError, RedisResult, ServerError, Value};
 use crate::commands::{self, Repeat};
 use crate::counted::{Counts, Mark};
 use crate::dial::{io_error, reply};
+use crate::replies::Unfit;
 
 /// What is sent at once, and answered at once.
 pub(crate) trait Request: Copy {
@@ -227,8 +228,11 @@ impl<T> Failed<T> {
 
     /// What this error proves about a request for which the connection was marked before it was sent.
     pub fn of<R: Request>(request: R, error: RedisError, counts: &Counts, mark: Mark) -> Self {
+        let unfit = io_error(&error).and_then(Unfit::of);
         let failure = if let Some(failure) = request.refused(&error) {
             failure
+        } else if matches!(unfit, Some(Unfit::TooLong { .. })) {
+            Failure::permanent()
         } else if has_broken(&error) {
             let has_left = counts.written_since(mark) >= request.least() as u64;
             if has_left {

@@ -19,6 +19,7 @@ mod fleet_budget;
 mod gathered;
 mod login;
 mod refusals;
+mod replies;
 mod rest_delays;
 mod script;
 #[cfg(feature = "streams")]

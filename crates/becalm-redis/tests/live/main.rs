@@ -22,4 +22,5 @@ mod table;
 #[cfg(feature = "rustls")]
 mod tls;
 mod twice;
+mod unfit;
 mod words;

@@ -1,0 +1,334 @@
+//! Where does each reply of a connection end, is it too long, and has somebody asked for it?
+//!
+//! A reply says how long it is before it comes. redis's own connection reads it to its end all the same, for as long as it
+//! takes: the time-out of an answer ends the wait of its caller alone. And it gives each reply to the command that has
+//! waited longest, so that one reply too many would go to the next command, and shift all later ones. Here both directions
+//! are read along (RESP, "Redis serialization protocol specification", redis.io).
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Why a connection is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    TooLong { most: u64 },
+    Unasked,
+}
+
+impl Unfit {
+    /// What `error` says of a connection, if it is of these.
+    pub fn of(error: &io::Error) -> Option<Self> {
+        error.get_ref()?.downcast_ref().copied()
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { most } => write!(
+                f,
+                "the answer has more than {most} bytes, and its connection was given up: ask for less at once, or raise Builder::answer_bytes"
+            ),
+            Self::Unasked => f.write_str(
+                "the server sent an answer to no command, and its connection was given up",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+/// The kind is one that redis takes for the end of a connection.
+impl From<Unfit> for io::Error {
+    fn from(unfit: Unfit) -> Self {
+        Self::new(io::ErrorKind::ConnectionAborted, unfit)
+    }
+}
+
+/// A stream of commands and replies, which are told apart.
+#[derive(Debug)]
+pub(crate) struct Replies<S> {
+    stream: S,
+    commands: Frames,
+    answers: Frames,
+    /// Whether a reply is to come for each command, and none besides. It is not so of subscriptions and `MONITOR`.
+    is_in_turn: bool,
+}
+
+impl<S> Replies<S> {
+    pub fn new(stream: S, most: u64, is_in_turn: bool) -> Self {
+        Self {
+            stream,
+            commands: Frames::new(u64::MAX),
+            answers: Frames::new(most),
+            is_in_turn,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Replies<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut this.stream).poll_read(context, buffer);
+        let read = buffer.filled().get(before..).unwrap_or_default();
+        this.answers.read(read)?;
+        if this.is_in_turn && this.answers.begun() > this.commands.begun() {
+            return Poll::Ready(Err(Unfit::Unasked.into()));
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Replies<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(context, data);
+        if let Poll::Ready(Ok(written)) = &polled {
+            self.commands
+                .read(data.get(..*written).unwrap_or_default())?;
+        }
+        polled
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// Reads values along, which it does not keep.
+#[derive(Debug)]
+struct Frames {
+    most: u64,
+    /// Bytes of this value so far, with those that it has announced.
+    length: u64,
+    ended: u64,
+    /// That of this value.
+    kind: u8,
+    /// How many values each of the lists has left in which this one is.
+    open: Vec<u64>,
+    at: At,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum At {
+    Kind,
+    /// The line of such a value; of those with a length or a count, what it says so far.
+    Line(u8, i64),
+    /// The rest of a text, and its line's end.
+    Text(u64),
+}
+
+impl Frames {
+    const fn new(most: u64) -> Self {
+        Self {
+            most,
+            length: 0,
+            ended: 0,
+            kind: 0,
+            open: Vec::new(),
+            at: At::Kind,
+        }
+    }
+
+    /// How many values have come, and the one that is on its way. Pushes (RESP3) come of themselves, and a server that takes
+    /// no more clients says so first.
+    fn begun(&self) -> u64 {
+        let is_on_its_way = !self.open.is_empty() || !matches!(self.at, At::Kind);
+        self.ended + u64::from(is_on_its_way && self.counts())
+    }
+
+    fn counts(&self) -> bool {
+        self.kind != b'>' && !(self.kind == b'-' && self.ended == 0)
+    }
+
+    fn read(&mut self, mut bytes: &[u8]) -> Result<(), Unfit> {
+        while let [byte, rest @ ..] = bytes {
+            match self.at {
+                At::Text(left) => {
+                    // It was counted when it was announced.
+                    let come =
+                        usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
+                    bytes = bytes.get(come..).unwrap_or_default();
+                    match left - come as u64 {
+                        0 => self.value_ends(),
+                        left => self.at = At::Text(left),
+                    }
+                    continue;
+                }
+                At::Kind => {
+                    if self.open.is_empty() {
+                        self.kind = *byte;
+                    }
+                    self.at = At::Line(*byte, 0);
+                }
+                At::Line(kind, number) => match byte {
+                    b'\n' => self.line_ends(kind, number)?,
+                    b'-' if number == 0 => self.at = At::Line(kind, -1),
+                    b'0'..=b'9' if number >= 0 => {
+                        let digit = i64::from(byte - b'0');
+                        self.at = At::Line(kind, number.saturating_mul(10).saturating_add(digit));
+                    }
+                    _ => {}
+                },
+            }
+            self.add(1)?;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, bytes: u64) -> Result<(), Unfit> {
+        self.length = self.length.saturating_add(bytes);
+        if self.length > self.most {
+            return Err(Unfit::TooLong { most: self.most });
+        }
+        Ok(())
+    }
+
+    fn line_ends(&mut self, kind: u8, number: i64) -> Result<(), Unfit> {
+        let number = u64::try_from(number).ok();
+        match (kind, number) {
+            (b'$' | b'=' | b'!', Some(length)) => {
+                self.add(length.saturating_add(2))?;
+                self.at = At::Text(length.saturating_add(2));
+            }
+            (b'*' | b'~' | b'>', Some(count @ 1..)) => self.opens(count),
+            (b'%', Some(count @ 1..)) => self.opens(count.saturating_mul(2)),
+            // Attributes come before the value that they are of.
+            (b'|', Some(count)) => self.opens(count.saturating_mul(2).saturating_add(1)),
+            _ => self.value_ends(),
+        }
+        Ok(())
+    }
+
+    fn opens(&mut self, count: u64) {
+        self.open.push(count);
+        self.at = At::Kind;
+    }
+
+    fn value_ends(&mut self) {
+        self.at = At::Kind;
+        while let Some(left) = self.open.last_mut() {
+            *left -= 1;
+            if *left > 0 {
+                return;
+            }
+            self.open.pop();
+        }
+        self.ended += u64::from(self.counts());
+        self.length = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    fn frames(most: u64, text: &str) -> (Result<(), Unfit>, Frames) {
+        let mut frames = Frames::new(most);
+        (frames.read(text.as_bytes()), frames)
+    }
+
+    #[test]
+    fn each_kind_of_value_ends_where_it_ends() {
+        for (text, values) in [
+            ("+OK\r\n:1\r\n$5\r\nhello\r\n$-1\r\n$0\r\n\r\n", 5),
+            ("*2\r\n+a\r\n*1\r\n$1\r\nb\r\n*0\r\n*-1\r\n", 3),
+            (
+                "%1\r\n+a\r\n:1\r\n~2\r\n#t\r\n_\r\n,1.5\r\n(12\r\n=7\r\ntxt:abc\r\n",
+                5,
+            ),
+            ("|1\r\n+a\r\n:1\r\n+OK\r\n", 1),
+            ("+OK\r\n>2\r\n+message\r\n+a\r\n", 1),
+            ("-ERR max number of clients reached\r\n", 0),
+            ("+OK\r\n-ERR another\r\n", 2),
+            ("$5\r\n*1\r\n+\r\n", 1),
+        ] {
+            let (read, frames) = frames(1_000, text);
+            assert_eq!((read, frames.begun()), (Ok(()), values), "{text}");
+            assert!(
+                matches!(frames.at, At::Kind) && frames.open.is_empty(),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_refused_where_it_is_announced() {
+        let too_long = Err(Unfit::TooLong { most: 100 });
+        for text in [
+            "$2147483648\r\n",
+            "$99999999999999999999\r\n",
+            "*2\r\n$50\r\n",
+        ] {
+            assert_eq!(
+                frames(100, text).0.is_err(),
+                text != "*2\r\n$50\r\n",
+                "{text}"
+            );
+        }
+        let many = format!("*100\r\n{}", ":1\r\n".repeat(30));
+        assert_eq!(frames(100, &many).0, too_long);
+        let exact = format!("$92\r\n{}\r\n", "x".repeat(92));
+        assert_eq!(frames(99, &exact).0, Ok(()), "{}", exact.len());
+        assert_eq!(frames(98, &exact).0, Err(Unfit::TooLong { most: 98 }));
+        // The next begins anew.
+        assert_eq!(frames(100, &exact.repeat(10)).0, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn an_answer_to_no_command_ends_the_connection() {
+        let (stream, mut server) = duplex(1_000);
+        let mut client = Replies::new(stream, 1_000, true);
+        client
+            .write_all(b"*1\r\n$4\r\nPING\r\n")
+            .await
+            .expect("it is written");
+        server.write_all(b"+PONG\r\n").await.expect("it is written");
+        let mut read = [0; 100];
+        assert_eq!(client.read(&mut read).await.expect("an answer"), 7);
+        server.write_all(b"+PO").await.expect("it is written");
+        let error = client
+            .read(&mut read)
+            .await
+            .expect_err("it was not asked for");
+        assert_eq!(Unfit::of(&error), Some(Unfit::Unasked));
+    }
+
+    proptest! {
+        #[test]
+        fn foreign_bytes_never_panic_and_pieces_make_no_difference(
+            bytes in proptest::collection::vec(prop_oneof![Just(b'*'), Just(b'$'), Just(b'1'), Just(b'-'), Just(b'\r'), Just(b'\n'), Just(b'%'), Just(b'|'), any::<u8>()], 0..200),
+            cut in 0..200_usize,
+        ) {
+            let mut whole = Frames::new(1_000);
+            let read = whole.read(&bytes);
+            let mut pieces = Frames::new(1_000);
+            let cut = cut.min(bytes.len());
+            let piecewise = pieces.read(&bytes[..cut]).and_then(|()| pieces.read(&bytes[cut..]));
+            prop_assert_eq!(read, piecewise);
+            if read.is_ok() {
+                prop_assert_eq!(whole.begun(), pieces.begun());
+            }
+        }
+    }
+}
