@@ -120,6 +120,7 @@ fn fields(value: &Value, path: &str, known: &[Known], all: &mut Vec<NotDone>) {
         };
         if let Some(sentence) = sentence {
             let dot = if path.is_empty() { "" } else { "." };
+            let name = if name.is_empty() { "\"\"" } else { name };
             let path = format!("{path}{dot}{name}");
             all.push(NotDone { path, sentence });
         }

@@ -107,6 +107,12 @@ fn of_methods(
     let Some((span, mut draft)) = drafted(reading, method, client) else {
         return;
     };
+    let waits = method.entry("waitForReady").map(|(_, waits)| waits);
+    if let Some(waits) = waits.filter(|waits| waits.text() == Some("true")) {
+        let why =
+            "a call that finds no connection waits for one; by a policy it fails and is repeated";
+        draft.lose("waitForReady", why, Some(waits.span));
+    }
     if methods_named.is_empty() {
         let sentence = "an entry without a name is for no method, and nothing is retried by it";
         let remedy = "name the services, or write `\"name\": [{}]` for all of them";

@@ -33,6 +33,10 @@ pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draf
         draft.policy.retry_on = RetryOn::new().methods(Methods::Any).codes(listed).into();
         draft.origin("retry_on", Origin::Line(codes.span));
     }
+    if let Some((_, limit)) = retry.entry("perAttemptRecvTimeout") {
+        let why = "an experiment of C-core: an attempt that has no answer by then is repeated; set `attempt_timeout` for the like, which holds for a whole answer";
+        draft.lose("perAttemptRecvTimeout", why, Some(limit.span));
+    }
     attempts.and(waits).and(codes)?;
     draft.lose("jitter at the cap", "each wait is spread by a fifth after the cap, and so may be a fifth longer than `maxBackoff`", None);
     Some(draft)
