@@ -1,7 +1,6 @@
 //! How is a command sent over a connection that comes and goes, and when is it sent again?
 
 use std::fmt;
-use std::io;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +8,11 @@ use std::time::Duration;
 
 use becalm::classify::Classify;
 use becalm::reconnect::SharedConnection;
+use becalm::support::before_attempts;
 use becalm::{Attempt, Effect, Operation, Retrier};
 use redis::aio::ConnectionLike;
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult, Value};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use crate::commands::Repeat;
 use crate::counted;
@@ -145,12 +145,11 @@ impl Connection {
             answer
         };
         let mut call = self.core.commands.retry(attempt);
-        if let Some(login) = &self.core.dialler.login {
-            let ready = timeout(self.core.patience, login.ready_for(&self.core.commands));
-            let Ok(deadline) = ready.await else {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "no login in time").into());
-            };
-            if let Some(deadline) = deadline {
+        if self.core.commands.policy().attempt_timeout.is_some() && !self.core.shared.is_open() {
+            // What serves all attempts takes the time of none.
+            let connected = self.core.shared.get(Some(self.core.patience));
+            let connected = before_attempts(&self.core.commands, None, connected);
+            if let Some(deadline) = Box::pin(connected).await {
                 call = call.deadline(deadline);
             }
         }

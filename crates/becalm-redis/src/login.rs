@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::Retrier;
 use becalm::login::{Login as Shared, NoLogin, Renewed};
 
 /// Who logs in.
@@ -77,18 +76,5 @@ impl Login {
     pub async fn renewed(&self) -> Result<Renewed<Credentials>, NoLogin> {
         let provider = Arc::clone(&self.provider);
         self.shared.renewed(move |renew| provider(renew)).await
-    }
-
-    /// Waits for it before a command's attempts, if it runs or there is none: the deadline that is left of the command's own.
-    pub async fn ready_for(&self, commands: &Retrier) -> Option<Duration> {
-        let deadline = commands.policy().deadline;
-        if !self.shared.is_awaited() {
-            return deadline;
-        }
-        let provider = Arc::clone(&self.provider);
-        let ready = self
-            .shared
-            .ready_for(commands, deadline, move |renew| provider(renew));
-        Box::pin(ready).await
     }
 }

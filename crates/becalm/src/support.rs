@@ -11,6 +11,8 @@ pub use crate::lone::{Lone, Position};
 pub use crate::rate::cell::CellRate;
 pub use crate::reasons::require;
 pub use crate::rng::uniform;
+#[cfg(feature = "std")]
+pub use crate::run::before_attempts;
 pub use crate::suggest::nearest;
 pub use crate::sync::{AtomicI64, AtomicU32, AtomicU64, Ordering, change};
 #[cfg(feature = "std")]

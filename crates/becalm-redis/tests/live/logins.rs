@@ -107,6 +107,17 @@ async fn a_login_that_is_slower_than_dials_and_attempts_succeeds_once_for_all() 
     );
     assert_eq!(done(&redis, 1000).await, 1000);
     assert_eq!(logins.load(Ordering::SeqCst), 1);
+    // And so at the next connection.
+    let mut killer = server.plain();
+    for line in ["AUTH secret", "CLIENT KILL TYPE normal"] {
+        let mut words = line.split(' ');
+        let mut command = redis::cmd(words.next().expect("a word"));
+        command.arg(words.collect::<Vec<_>>());
+        command.exec(&mut killer).expect("it is done");
+    }
+    while redis.clone().get::<_, u64>("visits").await.is_ok() {}
+    assert_eq!(done(&redis, 1000).await, 1000);
+    assert_eq!(logins.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]

@@ -3,9 +3,7 @@
 use core::time::Duration;
 use std::error::Error;
 
-use crate::policy::Mode;
-use crate::run::Retrier;
-use crate::scope::Scope;
+use crate::run::{Retrier, before_attempts};
 use crate::time::{Instant, Sleeper, before};
 
 use super::Login;
@@ -23,20 +21,7 @@ impl<V: Clone + Send + 'static> Login<V> {
         F: Future<Output = Result<V, E>> + Send + 'static,
         E: Into<Box<dyn Error + Send + Sync>> + 'static,
     {
-        let sleeper = retrier.sleeper();
-        let began = sleeper.now();
-        let policy = retrier.policy();
-        let deadline = deadline.or(policy.deadline);
-        let ends = if policy.mode == Mode::Enforce {
-            let own = deadline.map_or(Instant::NEVER, |deadline| began.after(deadline));
-            let above = Scope::current().deadline(sleeper.clock());
-            above.map_or(own, |above| above.min(own))
-        } else {
-            Instant::NEVER
-        };
-        self.ready_by(sleeper, ends, fetch).await;
-        let waited = sleeper.now().since(began);
-        deadline.map(|deadline| deadline.saturating_sub(waited))
+        before_attempts(retrier, deadline, self.ready(fetch)).await
     }
 
     /// As [`ready`](Self::ready), but comes back at this time if the login takes longer.

@@ -91,14 +91,12 @@ impl<V: Clone + Send + 'static> Login<V> {
 
     fn step(&self, has_asked: bool, waits: bool, now: Instant) -> Step<V> {
         let state = &mut *self.core.state();
-        let has_asked = has_asked || state.is_new;
         if !has_asked || state.latest.is_refused {
             if let Some(wait) = state.log_in(now) {
                 return Step::Log(wait);
             }
         }
         if let Some(error) = state.error.as_ref().filter(|_| has_asked) {
-            state.is_new = false;
             return Step::End(Err(error.clone()));
         }
         let mut latest = state.latest.clone();
@@ -110,7 +108,6 @@ impl<V: Clone + Send + 'static> Login<V> {
             return Step::Prove;
         }
         state.proving += usize::from(is_proving);
-        state.is_new = false;
         Step::End(Ok(Renewed {
             login: self.clone(),
             latest,

@@ -88,11 +88,6 @@ impl<V: Clone + Send + 'static> Login<V> {
         self.core.state().error.clone()
     }
 
-    /// Whether [`ready`](Self::ready) would wait.
-    pub fn is_awaited(&self) -> bool {
-        self.core.state().is_awaited(Instant::now())
-    }
-
     /// Comes back once there is a value that was not refused, or no login may begin for now: for calls, which keep a value until
     /// the server refuses it. `fetch` is told whether that has happened. Dropped, it stops no login.
     ///

@@ -28,8 +28,6 @@ pub(super) struct State<V> {
     /// Why the last login has brought nothing.
     pub error: Option<NoLogin>,
     is_running: bool,
-    /// No dial has been told how the last login has ended.
-    pub is_new: bool,
     /// When the last logins began.
     began: VecDeque<Instant>,
     /// Logins that brought nothing, or what was refused, since a value was accepted.
@@ -89,7 +87,6 @@ impl<V> State<V> {
             },
             error: None,
             is_running: false,
-            is_new: false,
             began: VecDeque::new(),
             in_vain: 0,
             paused_until: None,
@@ -156,7 +153,6 @@ impl<V> State<V> {
             return false;
         }
         self.is_running = false;
-        self.is_new = true;
         self.latest.round += 1;
         match ended {
             Ok(value) => {

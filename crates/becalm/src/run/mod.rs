@@ -1,6 +1,7 @@
 //! Who runs the operation, and waits? The engine step, and the drivers on it: async, blocking, and
 //! the loop by hand.
 
+mod before;
 mod blocking;
 mod builder;
 mod call_loop;
@@ -17,6 +18,8 @@ mod retry;
 mod sans_io;
 
 pub use self::core::Core;
+#[doc(hidden)]
+pub use before::before_attempts;
 pub use blocking::Blocking;
 pub use builder::RetrierBuilder;
 pub use call_loop::CallLoop;

@@ -86,6 +86,11 @@ impl<C: Clone + Send + 'static, E: Send + 'static> SharedConnection<C, E> {
         Builder::new(reconnect, dial)
     }
 
+    /// Whether there is a connection. It may be lost without a word.
+    pub fn is_open(&self) -> bool {
+        self.core.is_open()
+    }
+
     /// The connection, dialled if there is none, waited for no longer than this.
     ///
     /// # Errors

@@ -248,6 +248,10 @@ impl<C, E> Core<C, E> {
         self.waiting.wake();
     }
 
+    pub fn is_open(&self) -> bool {
+        self.state().open.is_some()
+    }
+
     pub fn too_late(&self) -> NoConnection<E> {
         let state = self.state();
         NoConnection::TooLate(state.last_error.clone(), Some(state.loss))
