@@ -97,8 +97,11 @@ impl Client {
     pub(crate) async fn call(self, target: &Target<'_>) -> (u32, String) {
         let stopped = Arc::<Stopped>::default();
         let mut policy = target.policy.clone();
-        if self == Self::Tonic {
-            // A dial of its channel outlasts the attempt that has asked for it.
+        if matches!(
+            self,
+            Self::ReqwestRustls | Self::ReqwestNative | Self::Tonic
+        ) {
+            // They have a time limit for a dial, which proves that nothing was sent.
             policy.attempt_timeout = None;
         }
         let retrier = policy.builder().observer(Arc::clone(&stopped)).build();
@@ -187,6 +190,7 @@ fn to_https(mut http: HttpConnector) -> HttpConnector {
 
 async fn reqwest(which: Client, target: &Target<'_>, retrier: &Retrier) {
     let builder = reqwest::Client::builder().no_proxy();
+    let builder = builder.connect_timeout(target.longest);
     let builder = match which {
         Client::ReqwestNative => {
             let trusted = reqwest::Certificate::from_pem(target.authority.pem().as_bytes());

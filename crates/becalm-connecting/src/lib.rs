@@ -86,9 +86,9 @@ pub async fn cell(client: Client, fault: Fault, authority: &Authority) -> Option
         is_socks: matches!(fault, Fault::Socks(_)),
         proxy: through_proxy.then(|| server.port()),
         authority,
-        method: match fault {
+        method: match (client, fault) {
             // What cuts an attempt does not know that it was connecting.
-            Fault::Silent => http::Method::GET,
+            (Client::HyperRustls, Fault::Silent) => http::Method::GET,
             _ => http::Method::POST,
         },
         policy: Policy::fixed(Duration::from_millis(1))
