@@ -9,7 +9,7 @@ use becalm::Attempt;
 use becalm::support::{Lanes, Trip};
 use reqwest::{Client, ClientBuilder, Url};
 
-use super::client::BuildError;
+use super::build_error::BuildError;
 
 /// No pings at shorter distances.
 #[cfg(feature = "h2")]

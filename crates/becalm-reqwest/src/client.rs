@@ -1,18 +1,17 @@
 //! What is a client that retries made of? A reqwest client that does not, and a retrier.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::classify::Verdict;
 use becalm::http::{Answer, InvalidOrigin, Judge, Origin, Retriers};
-use becalm::support::to_the_root;
 use becalm::{Keyed, Retrier};
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy as Redirects;
 use reqwest::{IntoUrl, Method, Request, Response};
 
 use super::below::{Below, Builders, Source};
+use super::build_error::BuildError;
 use super::credentials::Credentials;
 use super::failed::NoAnswer;
 use super::redirect;
@@ -309,31 +308,3 @@ pub(super) fn below(
         .redirect(redirect::guarded(Arc::clone(redirects)));
     client.build().map_err(BuildError::Reqwest)
 }
-
-/// Why a client could not be built.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// reqwest could not build its own.
-    Reqwest(reqwest::Error),
-    /// reqwest's builder has a redirect policy, which would be lost.
-    RedirectPolicy,
-    /// A text of [`scope_to`](ClientBuilder::scope_to) or [`credentials`](ClientBuilder::credentials) is no origin.
-    InvalidOrigin(InvalidOrigin),
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Reqwest(error) => f.write_str(&to_the_root(error)),
-            Self::RedirectPolicy => f.write_str(
-                "reqwest's builder has a redirect policy of its own, which would be lost: set it with \
-                 becalm_reqwest::ClientBuilder::redirect",
-            ),
-            Self::InvalidOrigin(error) => error.fmt(f),
-        }
-    }
-}
-
-/// The sentence says all that lies below.
-impl std::error::Error for BuildError {}

@@ -12,6 +12,7 @@
 mod attempt;
 mod below;
 mod body;
+mod build_error;
 mod client;
 mod credentials;
 mod drain;
@@ -29,7 +30,8 @@ mod whole;
 
 pub use becalm::{self, Policy, Retrier};
 pub use below::Builders;
-pub use client::{BuildError, Client, ClientBuilder};
+pub use build_error::BuildError;
+pub use client::{Client, ClientBuilder};
 pub use failed::NoAnswer;
 #[cfg(feature = "middleware")]
 pub use middleware::RetryMiddleware;

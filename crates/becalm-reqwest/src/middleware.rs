@@ -13,7 +13,8 @@ use reqwest::{Request, Response, Url};
 use reqwest_middleware::{Error, Middleware, Next, Result};
 
 use super::body::Outgoing;
-use super::client::{BuildError, below};
+use super::build_error::BuildError;
+use super::client::below;
 use super::drain::drained;
 use super::failed::Failed;
 use super::redirect::{self, Redirected};

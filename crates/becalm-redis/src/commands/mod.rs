@@ -3,6 +3,7 @@
 mod answers;
 mod arguments;
 mod options;
+mod row;
 mod rows;
 mod several;
 mod table;

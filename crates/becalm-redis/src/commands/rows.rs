@@ -8,7 +8,7 @@ use super::answers::Answer::{Again, Constant, Count, Decides, Differs, One};
 use super::answers::{self, Answer};
 use super::arguments::Arguments;
 use super::options;
-use super::table::{Row, Rule, Touching};
+use super::row::{Row, Rule, Touching};
 use super::touch::{self, Places, Touch};
 
 /// What is true of which commands.
