@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use becalm::Bulkhead;
 use becalm::rng::Seed;
 use becalm_tower::server::{AdmissionLayer, IdempotencyLayer, MemoryStore};
@@ -22,6 +24,8 @@ pub enum Says {
     InHead,
     InTrailers,
     InBody,
+    /// As text.
+    InText,
     Nowhere,
 }
 
@@ -36,6 +40,7 @@ fn fields(code: &str) -> HeaderMap {
 pub fn answer(code: &str, says: Says) -> Answer {
     let kind = match says {
         Says::InBody => "application/grpc-web+proto",
+        Says::InText => "application/grpc-web-text+proto",
         _ => "application/grpc",
     };
     let head = Response::builder().header("content-type", kind);
@@ -49,10 +54,17 @@ pub fn answer(code: &str, says: Says) -> Answer {
             let trailers = Ok(fields(code));
             BoxBody::new(message.with_trailers(async { Some(trailers) }))
         }
-        Says::InBody => {
+        Says::InBody | Says::InText => {
             let trailers = format!("grpc-message:x\r\ngrpc-status: {code}\r\n");
             let length = u32::try_from(trailers.len()).expect("short").to_be_bytes();
-            let body = [&[0; 5][..], &[0x80], &length, trailers.as_bytes()].concat();
+            let trailers = [&[0x80], &length[..], trailers.as_bytes()].concat();
+            let message = [0; 5];
+            let body = match says {
+                Says::InText => [STANDARD.encode(message), STANDARD.encode(trailers)]
+                    .concat()
+                    .into(),
+                _ => [&message[..], &trailers].concat(),
+            };
             BoxBody::new(Full::from(body))
         }
         Says::Nowhere => BoxBody::new(message),
@@ -75,7 +87,10 @@ pub async fn ended(
         Some(value.to_str().expect("a text").to_owned())
     };
     let in_body = || {
-        let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        let bytes = body.to_bytes();
+        // The message takes eight letters.
+        let decoded = bytes.get(8..).and_then(|bytes| STANDARD.decode(bytes).ok());
+        let text = String::from_utf8_lossy(decoded.as_deref().unwrap_or(&bytes)).into_owned();
         let (_, code) = text.split_once("grpc-status: ")?;
         Some(code.trim_end().to_owned())
     };
@@ -94,7 +109,7 @@ pub fn call(key: &str) -> Request<Full<Bytes>> {
 
 #[tokio::test]
 async fn what_grpc_asks_for_again_is_done_again_wherever_the_status_is() {
-    for says in [Says::InHead, Says::InTrailers, Says::InBody] {
+    for says in [Says::InHead, Says::InTrailers, Says::InBody, Says::InText] {
         for code in 0..=18 {
             let runs = Arc::new(AtomicUsize::new(0));
             let counted = Arc::clone(&runs);

@@ -1,5 +1,7 @@
 //! What is kept of an answer, and which answers are?
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use becalm::Operation;
 use becalm::classify::{Class, Verdict};
 use becalm::http::{Exchange, classify_status, grpc_code, is_grpc};
@@ -155,7 +157,29 @@ const fn is_done_anew(code: u8) -> bool {
 fn grpc_end(head: &HeaderMap, body: &Bytes, trailers: Option<&HeaderMap>) -> u8 {
     let in_head = || grpc_code(head).filter(|_| body.is_empty());
     let code = trailers.and_then(grpc_code).or_else(in_head);
-    code.or_else(|| web_code(body)).unwrap_or(2)
+    let is_text = head.get(header::CONTENT_TYPE).is_some_and(|kind| {
+        let kind = kind.as_bytes().get(..WEB_TEXT.len());
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case(WEB_TEXT))
+    });
+    let in_body = || {
+        if is_text {
+            web_code(&decoded(body)?)
+        } else {
+            web_code(body)
+        }
+    };
+    code.or_else(in_body).unwrap_or(2)
+}
+
+const WEB_TEXT: &[u8] = b"application/grpc-web-text";
+
+/// A body of gRPC-Web as text: one or more texts of base64, each with its own end.
+fn decoded(body: &[u8]) -> Option<Vec<u8>> {
+    let mut all = Vec::with_capacity(body.len() / 4 * 3);
+    for four in body.chunks(4) {
+        STANDARD.decode_vec(four, &mut all).ok()?;
+    }
+    Some(all)
 }
 
 /// The code in the last frame of a body of gRPC-Web: a byte of flags of which the highest says "trailers", the length in four, and

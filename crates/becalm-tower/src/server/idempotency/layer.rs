@@ -47,7 +47,7 @@ use crate::server::waiting::Waiting;
 /// must not answer with one of these, or undo the effect: it would be had twice.
 ///
 /// **A call of gRPC**, by its content type, is judged by its own status, wherever that is (head, trailers, the end of a body of
-/// gRPC-Web other than `-text`): `OK`, `INVALID_ARGUMENT`, `NOT_FOUND`, `ALREADY_EXISTS`, `PERMISSION_DENIED`, `FAILED_PRECONDITION` and `OUT_OF_RANGE` are
+/// gRPC-Web): `OK`, `INVALID_ARGUMENT`, `NOT_FOUND`, `ALREADY_EXISTS`, `PERMISSION_DENIED`, `FAILED_PRECONDITION` and `OUT_OF_RANGE` are
 /// kept, trailers included, and any other is done anew. Of an answer that is longer than the limit the status is not known: it counts as
 /// done. What is not run is refused in gRPC's words: 409 is `UNAVAILABLE` with a pushback, and where it says "do not retry"
 /// `ALREADY_EXISTS` or `FAILED_PRECONDITION` with a pushback of -1; 503 is `UNAVAILABLE`, 500 `INTERNAL`, any other `INVALID_ARGUMENT`.
