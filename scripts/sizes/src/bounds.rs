@@ -4,24 +4,24 @@
 
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
-    ("becalm", 20_960),
+    ("becalm", 22_100),
     ("becalm-cli", 10_500),
-    ("becalm-ws", 7_000),
+    ("becalm-ws", 7_150),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 103_920;
+pub const LINES_OF_ALL: usize = 108_900;
 
 /// Files in a circle.
-pub const CIRCLE: usize = 5;
+pub const CIRCLE: usize = 2;
 /// Circles in all crates.
-pub const CIRCLES: usize = 4;
+pub const CIRCLES: usize = 2;
 
 /// The crate whose public items are bounded.
 pub const CORE: &str = "becalm";
 /// Its public items that the documentation shows.
-pub const REACHABLE: usize = 199;
+pub const REACHABLE: usize = 208;
 /// Its public items that it does not show.
-pub const HIDDEN: usize = 19;
+pub const HIDDEN: usize = 24;
 /// The names at its root.
 pub const ROOT: usize = 26;
 

@@ -1,4 +1,5 @@
 //! Whatever a peer writes into its headers: nothing panics, nothing overflows, and what is read is within its bounds.
+#![cfg(feature = "http")]
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
