@@ -342,7 +342,7 @@ impl Directory {
     fn resume(&mut self, slot: &Arc<Slot>, hello: &Hello, wakers: &Arc<Wakers>) {
         let mut inner = slot.lock();
         self.leave(&slot.user, &mut inner);
-        self.forget_arrived(&inner);
+        self.forget_arrived(&mut inner);
         let (freed, old) = inner.resume(hello, Arc::clone(wakers));
         self.free(freed);
         self.wakes.extend(inner.take_waiting());
@@ -357,6 +357,7 @@ impl Directory {
         let tickets = self.of_user.entry(Arc::clone(&slot.user)).or_default();
         tickets.push_back(self.tickets);
         self.bytes.fetch_add(waits(&slot.user), Ordering::SeqCst);
+        self.forget_arrived(inner);
     }
 
     /// It waits for no connection any more.
@@ -378,10 +379,11 @@ impl Directory {
         self.bytes.fetch_sub(bytes, Ordering::SeqCst);
     }
 
-    /// What has come to this session is about to be forgotten.
-    fn forget_arrived(&self, inner: &Inner) {
+    /// What has come and was not given to the application comes again with the next connection.
+    fn forget_arrived(&self, inner: &mut Inner) {
         let ahead = inner.ledger.inbox_bytes();
         self.ahead.fetch_sub(ahead, Ordering::SeqCst);
+        inner.ledger.forget_arrived();
     }
 
     fn evict(&mut self, ticket: u64) {
@@ -414,11 +416,10 @@ impl Directory {
         inner.over = Some(why);
         self.leave(&slot.user, &mut inner);
         self.free(inner.ledger.bytes());
-        self.forget_arrived(&inner);
+        self.forget_arrived(&mut inner);
         let (unconfirmed, unsent) = inner.ledger.take_kept();
         self.wakes.extend(inner.take_waiting());
         self.wakes.extend(inner.wakers.take().map(Waker::from));
-        inner.ledger.forget_arrived();
         let is_known = inner.is_known;
         drop(inner);
         self.slots.remove(&slot.id);

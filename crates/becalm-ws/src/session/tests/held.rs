@@ -1,6 +1,7 @@
 //! Is what sessions keep counted by what it holds? Measured by the allocator.
 
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 
 use allocation_counter::measure;
@@ -116,36 +117,41 @@ fn what_an_application_has_got_keeps_no_buffer_of_its_connection() {
     );
 }
 
+const MESSAGES: u64 = 40;
+
+/// The client sends so many messages, and the application, which waits for room, reads ahead.
+fn reads_ahead(line: &mut Line) {
+    for number in 1..=MESSAGES {
+        let message = "y".repeat(200).into();
+        let data = Envelope::Data {
+            number,
+            received: 0,
+            message,
+        };
+        line.pipe.lock().at_server.push_back(data.write());
+    }
+    let Task::Serves(socket) = &mut line.task else {
+        panic!("it serves");
+    };
+    let context = &mut Context::from_waker(Waker::noop());
+    let mut socket = Pin::new(&mut **socket);
+    while socket.as_mut().poll_ready(context).is_ready() {
+        socket
+            .as_mut()
+            .start_send("x".repeat(900).into())
+            .expect("no loss");
+    }
+}
+
 #[test]
 fn what_is_read_ahead_is_bounded_for_all_sessions() {
-    const MESSAGES: u64 = 40;
     let clock = FakeSleeper::new();
     // Half of the sessions keep and read ahead as much as they may; then all together have no more for what is ahead.
     let sessions = settings(&clock).window(10_000).bytes(535_000).open();
-    let context = &mut Context::from_waker(Waker::noop());
     let (mut lines, mut ahead) = (Vec::new(), 0);
     for _ in 0..SESSIONS {
         let (mut line, _) = Line::fresh(&sessions, "ada");
-        for number in 1..=MESSAGES {
-            let message = "y".repeat(200).into();
-            let data = Envelope::Data {
-                number,
-                received: 0,
-                message,
-            };
-            line.pipe.lock().at_server.push_back(data.write());
-        }
-        let Task::Serves(socket) = &mut line.task else {
-            panic!("it serves");
-        };
-        // The application waits for room, and reads ahead meanwhile.
-        let mut socket = Pin::new(&mut **socket);
-        while socket.as_mut().poll_ready(context).is_ready() {
-            socket
-                .as_mut()
-                .start_send("x".repeat(900).into())
-                .expect("no loss");
-        }
+        reads_ahead(&mut line);
         ahead += 264 * (MESSAGES - line.pipe.lock().at_server.len() as u64);
         lines.push(line);
     }
@@ -160,4 +166,23 @@ fn what_is_read_ahead_is_bounded_for_all_sessions() {
     for line in lines {
         line.ends();
     }
+}
+
+#[test]
+fn what_was_read_ahead_of_a_connection_that_is_gone_is_forgotten() {
+    let clock = FakeSleeper::new();
+    let sessions = settings(&clock)
+        .window(10_000)
+        .bytes(10_000_000)
+        .per_user(1000)
+        .open();
+    let ahead = || sessions.shared.ahead.load(Ordering::SeqCst);
+    for _ in 0..SESSIONS {
+        let (mut line, _) = Line::fresh(&sessions, "ada");
+        reads_ahead(&mut line);
+        assert!(ahead() > 0);
+        drop(line);
+        assert_eq!(ahead(), 0);
+    }
+    assert_eq!(sessions.counts().detached as u64, SESSIONS);
 }
