@@ -132,17 +132,18 @@ impl Connection {
                 Operation::NotIdempotent
             }
         };
-        // Whether it may have taken effect already, and its answer was lost.
+        // Whether an attempt may have taken effect, in part or as a whole, also one that was cut.
         let may_be_done = AtomicBool::new(false);
         let may_be_done = &may_be_done;
         let attempt = |attempt| async move {
+            let is_repetition = may_be_done.swap(true, Ordering::Relaxed);
             let answer = self.attempt(request, attempt).await;
-            if let Err(Failed::Broken(failure, _)) = &answer
-                && failure.effect != Effect::Unsent
+            if let Err(failed) = &answer
+                && failed.classify().effect == Effect::Unsent
             {
-                may_be_done.store(true, Ordering::Relaxed);
+                may_be_done.store(is_repetition, Ordering::Relaxed);
             }
-            answer
+            answer.map(|answer| (answer, is_repetition))
         };
         let mut call = self.core.commands.retry(attempt);
         if self.core.commands.policy().attempt_timeout.is_some() && !self.core.shared.is_open() {
@@ -157,10 +158,9 @@ impl Connection {
             call = call.operation(operation);
         }
         match call.await {
-            Ok(answer) => {
-                let is_repetitions =
-                    self.rule == Rule::Table && may_be_done.load(Ordering::Relaxed);
-                if is_repetitions && !request.is_certain(&answer) {
+            Ok((answer, is_repetition)) => {
+                let is_read = self.rule == Rule::Table;
+                if is_repetition && is_read && !request.is_certain(&answer) {
                     return Err(RedisError::from((ErrorKind::Client, ANSWER_UNKNOWN)));
                 }
                 Ok(answer)
@@ -185,7 +185,12 @@ impl Connection {
             let failed = match self.send_once(request, within).await {
                 Err(failed) if self.is_refused_for_now::<R>(&failed) => failed,
                 ended => {
-                    if let (Ok(_), Some(waiting)) = (&ended, waiting) {
+                    // An error of its own is an answer, too.
+                    let is_answered = match &ended {
+                        Ok(_) => true,
+                        Err(failed) => refusing_word::<R>(failed).is_some(),
+                    };
+                    if let Some(waiting) = waiting.filter(|_| is_answered) {
                         Waiting::was_accepted(waiting);
                     }
                     return ended;

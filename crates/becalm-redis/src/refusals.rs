@@ -52,6 +52,7 @@ impl Refusals {
             until: Instant::now() + patience,
             accepted: self.accepted.subscribe(),
             asks: None,
+            was_woken: false,
             random: SplitMix64::new(RandomState::new().hash_one(0)),
             ceiling: CEILINGS[0],
         }
@@ -65,6 +66,8 @@ pub(crate) struct Waiting<'a> {
     accepted: watch::Receiver<u64>,
     /// It is the one that asks.
     asks: Option<MutexGuard<'a, ()>>,
+    /// It was woken, and refused again: the state of the others is not its own.
+    was_woken: bool,
     random: SplitMix64,
     ceiling: u64,
 }
@@ -76,7 +79,14 @@ impl Waiting<'_> {
             let turn = self.refusals.asks.lock();
             tokio::select! {
                 biased;
-                _ = timeout_at(self.until, self.accepted.changed()) => return Instant::now() < self.until,
+                _ = timeout_at(self.until, self.accepted.changed()) => {
+                    if Instant::now() >= self.until {
+                        return false;
+                    }
+                    if !std::mem::replace(&mut self.was_woken, true) {
+                        return true;
+                    }
+                }
                 asks = turn => self.asks = Some(asks),
             }
         }

@@ -57,6 +57,8 @@ pub(crate) struct Replies<S> {
     answers: Frames,
     /// Whether a reply is to come for each command, and none besides. It is not so of subscriptions and `MONITOR`.
     is_in_turn: bool,
+    /// What has come after replies that are handed on first.
+    unfit: Option<Unfit>,
 }
 
 impl<S> Replies<S> {
@@ -66,6 +68,7 @@ impl<S> Replies<S> {
             commands: Frames::new(u64::MAX),
             answers: Frames::new(most),
             is_in_turn,
+            unfit: None,
         }
     }
 }
@@ -77,12 +80,23 @@ impl<S: AsyncRead + Unpin> AsyncRead for Replies<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
+        if let Some(unfit) = this.unfit {
+            return Poll::Ready(Err(unfit.into()));
+        }
         let before = buffer.filled().len();
         let polled = Pin::new(&mut this.stream).poll_read(context, buffer);
         let read = buffer.filled().get(before..).unwrap_or_default();
-        this.answers.read(read)?;
-        if this.is_in_turn && this.answers.begun() > this.commands.begun() {
-            return Poll::Ready(Err(Unfit::Unasked.into()));
+        let allowed = if this.is_in_turn {
+            this.commands.begun
+        } else {
+            u64::MAX
+        };
+        if let Err((fit, unfit)) = this.answers.read(read, allowed) {
+            this.unfit = Some(unfit);
+            if fit == 0 {
+                return Poll::Ready(Err(unfit.into()));
+            }
+            buffer.set_filled(before + fit);
         }
         polled
     }
@@ -97,7 +111,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Replies<S> {
         let polled = Pin::new(&mut self.stream).poll_write(context, data);
         if let Poll::Ready(Ok(written)) = &polled {
             self.commands
-                .read(data.get(..*written).unwrap_or_default())?;
+                .read(data.get(..*written).unwrap_or_default(), u64::MAX)
+                .map_err(|(_, unfit)| unfit)?;
         }
         polled
     }
@@ -117,9 +132,9 @@ struct Frames {
     most: u64,
     /// Bytes of this value so far, with those that it has announced.
     length: u64,
-    ended: u64,
-    /// That of this value.
-    kind: u8,
+    /// How many values have begun. Pushes (RESP3), which come of themselves, are not counted, nor what a server says first that takes no
+    /// more clients.
+    begun: u64,
     /// How many values each of the lists has left in which this one is.
     open: Vec<u64>,
     at: At,
@@ -139,56 +154,53 @@ impl Frames {
         Self {
             most,
             length: 0,
-            ended: 0,
-            kind: 0,
+            begun: 0,
             open: Vec::new(),
             at: At::Kind,
         }
     }
 
-    /// How many values have come, and the one that is on its way. Pushes (RESP3) come of themselves, and a server that takes
-    /// no more clients says so first.
-    fn begun(&self) -> u64 {
-        let is_on_its_way = !self.open.is_empty() || !matches!(self.at, At::Kind);
-        self.ended + u64::from(is_on_its_way && self.counts())
-    }
-
-    fn counts(&self) -> bool {
-        self.kind != b'>' && !(self.kind == b'-' && self.ended == 0)
-    }
-
-    fn read(&mut self, mut bytes: &[u8]) -> Result<(), Unfit> {
+    /// Reads these bytes along, of values of which so many may begin in all. If one does not fit, it says how many of the
+    /// bytes belong to values before it.
+    fn read(&mut self, all: &[u8], allowed: u64) -> Result<(), (usize, Unfit)> {
+        let (mut bytes, mut fit) = (all, 0);
         while let [byte, rest @ ..] = bytes {
-            match self.at {
-                At::Text(left) => {
-                    // It was counted when it was announced.
-                    let come =
-                        usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
-                    bytes = bytes.get(come..).unwrap_or_default();
-                    match left - come as u64 {
-                        0 => self.value_ends(),
-                        left => self.at = At::Text(left),
-                    }
-                    continue;
+            if self.open.is_empty() && matches!(self.at, At::Kind) {
+                fit = all.len() - bytes.len();
+                let is_counted = *byte != b'>' && !(*byte == b'-' && self.begun == 0);
+                self.begun += u64::from(is_counted);
+                if self.begun > allowed {
+                    return Err((fit, Unfit::Unasked));
                 }
-                At::Kind => {
-                    if self.open.is_empty() {
-                        self.kind = *byte;
-                    }
-                    self.at = At::Line(*byte, 0);
-                }
-                At::Line(kind, number) => match byte {
-                    b'\n' => self.line_ends(kind, number)?,
-                    b'-' if number == 0 => self.at = At::Line(kind, -1),
-                    b'0'..=b'9' if number >= 0 => {
-                        let digit = i64::from(byte - b'0');
-                        self.at = At::Line(kind, number.saturating_mul(10).saturating_add(digit));
-                    }
-                    _ => {}
-                },
             }
-            self.add(1)?;
+            if let At::Text(left) = self.at {
+                // It was counted when it was announced.
+                let come = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
+                bytes = bytes.get(come..).unwrap_or_default();
+                match left - come as u64 {
+                    0 => self.value_ends(),
+                    left => self.at = At::Text(left),
+                }
+                continue;
+            }
             bytes = rest;
+            self.next(*byte).map_err(|unfit| (fit, unfit))?;
+        }
+        Ok(())
+    }
+
+    /// A byte that is not of a text.
+    fn next(&mut self, byte: u8) -> Result<(), Unfit> {
+        self.add(1)?;
+        match (self.at, byte) {
+            (At::Line(kind, number), b'\n') => self.line_ends(kind, number)?,
+            (At::Line(kind, 0), b'-') => self.at = At::Line(kind, -1),
+            (At::Line(kind, number @ 0..), b'0'..=b'9') => {
+                let digit = i64::from(byte - b'0');
+                self.at = At::Line(kind, number.saturating_mul(10).saturating_add(digit));
+            }
+            (At::Line(..), _) => {}
+            (At::Kind | At::Text(_), kind) => self.at = At::Line(kind, 0),
         }
         Ok(())
     }
@@ -231,7 +243,6 @@ impl Frames {
             }
             self.open.pop();
         }
-        self.ended += u64::from(self.counts());
         self.length = 0;
     }
 }
@@ -245,7 +256,8 @@ mod tests {
 
     fn frames(most: u64, text: &str) -> (Result<(), Unfit>, Frames) {
         let mut frames = Frames::new(most);
-        (frames.read(text.as_bytes()), frames)
+        let read = frames.read(text.as_bytes(), u64::MAX);
+        (read.map_err(|(_, unfit)| unfit), frames)
     }
 
     #[test]
@@ -264,7 +276,7 @@ mod tests {
             ("$5\r\n*1\r\n+\r\n", 1),
         ] {
             let (read, frames) = frames(1_000, text);
-            assert_eq!((read, frames.begun()), (Ok(()), values), "{text}");
+            assert_eq!((read, frames.begun), (Ok(()), values), "{text}");
             assert!(
                 matches!(frames.at, At::Kind) && frames.open.is_empty(),
                 "{text}"
@@ -321,13 +333,16 @@ mod tests {
             cut in 0..200_usize,
         ) {
             let mut whole = Frames::new(1_000);
-            let read = whole.read(&bytes);
+            let read = whole.read(&bytes, 5);
             let mut pieces = Frames::new(1_000);
             let cut = cut.min(bytes.len());
-            let piecewise = pieces.read(&bytes[..cut]).and_then(|()| pieces.read(&bytes[cut..]));
-            prop_assert_eq!(read, piecewise);
-            if read.is_ok() {
-                prop_assert_eq!(whole.begun(), pieces.begun());
+            let piecewise = pieces.read(&bytes[..cut], 5).and_then(|()| pieces.read(&bytes[cut..], 5));
+            let unfit = |read: Result<(), (usize, Unfit)>| read.map_err(|(_, unfit)| unfit);
+            prop_assert_eq!(unfit(read), unfit(piecewise));
+            if let Err((fit, _)) = read {
+                let mut before = Frames::new(1_000);
+                prop_assert_eq!(before.read(&bytes[..fit], 5), Ok(()));
+                prop_assert!(before.open.is_empty() && matches!(before.at, At::Kind));
             }
         }
     }

@@ -116,7 +116,8 @@ impl Request for Named<'_, '_> {
         let is_whole = is_unknown.load(Ordering::Relaxed);
         let command = self.call.command(self.name, is_whole);
         let answer = redis.send_packed_command(&command).await;
-        if is_whole && answer.is_ok() {
+        let is_known = matches!(&answer, Ok(answer) if !matches!(answer, Value::ServerError(_)));
+        if is_whole && is_known {
             is_unknown.store(false, Ordering::Relaxed);
         }
         answer

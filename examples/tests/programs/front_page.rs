@@ -8,7 +8,7 @@ use crate::within;
 
 #[rustfmt::skip] // lines of the front page are longer than the code's
 async fn order(url: String) -> Result<String, Box<dyn std::error::Error>> {
-    let http = reqwest::Client::builder().timeout(Duration::from_secs(10)); // for an attempt and the body of its answer
+    let http = || reqwest::Client::builder().timeout(Duration::from_secs(10)); // for an attempt and the body of its answer
     let shop = Client::new(http, &Policy::default().retrier()?)?; // one for each service
     let order = shop.get(url).send().await?.text().await?; // repeated where that is safe
     Ok(order)

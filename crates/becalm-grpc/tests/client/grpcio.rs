@@ -145,7 +145,7 @@ async fn a_client_of_grpcio_comes_back_when_a_server_that_sheds_says() {
     let Some(command) = python() else { return };
     let layer = AdmissionLayer::new(Bulkhead::calls(1)).expect("a valid bulkhead");
     let wait = Duration::from_millis(400);
-    let server = Server::admitting(layer.retry_after(wait, wait)).await;
+    let server = Server::admitting(layer.retry_after(wait, wait).hold_bodies()).await;
 
     // A conversation has the one place, until somebody was shed.
     let mut held = OrdersClient::new(server.channel());

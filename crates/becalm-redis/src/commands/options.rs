@@ -158,20 +158,27 @@ pub(super) fn xgroup_setid(words: Arguments<'_>) -> Repeat {
 
 /// `XREAD [BLOCK ms] STREAMS ..`
 pub(super) fn xread(words: Arguments<'_>) -> Repeat {
-    if blocks(words, 1) { Dedicated } else { Freely }
+    if blocks(words) { Dedicated } else { Freely }
 }
 
-/// `XREADGROUP GROUP group consumer [COUNT count] [BLOCK ms] [NOACK] STREAMS key .. id ..`: also what was read before
+/// `XREADGROUP GROUP group consumer [COUNT count] [BLOCK ms] [CLAIM ms] [NOACK] STREAMS key .. id ..`, in any order: also what was read before
 /// counts one more delivery.
 pub(super) fn xreadgroup(words: Arguments<'_>) -> Repeat {
-    if blocks(words, 4) { Dedicated } else { Once }
+    if blocks(words) { Dedicated } else { Once }
 }
 
-fn blocks(words: Arguments<'_>, first: usize) -> bool {
-    let mut options = words
-        .from(first)
-        .take_while(|word| !is_one_of(word, &["STREAMS"]));
-    options.any(|option| is_one_of(option, &["BLOCK"]))
+fn blocks(words: Arguments<'_>) -> bool {
+    let mut at = 1;
+    while let Some(option) = words.get(at) {
+        at += match option {
+            _ if is_one_of(option, &["BLOCK"]) => return true,
+            _ if is_one_of(option, &["GROUP"]) => 3,
+            _ if is_one_of(option, &["COUNT", "CLAIM"]) => 2,
+            _ if is_one_of(option, &["NOACK"]) => 1,
+            _ => break,
+        };
+    }
+    false
 }
 
 /// `ACL LOG [RESET]`

@@ -90,7 +90,7 @@ impl Touch {
         Self::of(Aspects::ALL, Aspects::ALL, true, places)
     }
 
-    /// It changes until when, alone: the time is a minute or more.
+    /// It changes until when, alone: the time is long.
     pub const fn expires(places: Places) -> Self {
         Self::of(Aspects::ALL, Aspects::TTL, true, places)
     }

@@ -1,5 +1,6 @@
 //! Does becalm-redis keep its word with a server that is killed, cut off and in trouble?
 
+mod answers;
 #[cfg(feature = "streams")]
 mod deaths;
 mod decides;

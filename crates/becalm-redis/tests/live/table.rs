@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use becalm_redis::commands::{Repeat, names, reason, repeat};
-use redis::{Cmd, Connection, RedisResult, Value, cmd};
+use becalm_redis::commands::{Repeat, names, reason, repeat, repeat_all};
+use redis::{Cmd, Connection, RedisResult, Value, cmd, pipe};
 
 use crate::server::Server;
 
@@ -78,7 +78,6 @@ const WRITES: &[(&str, &str)] = &[
     ("SET a 1", "GETEX a EX 100"),
     ("SET a 1", "BITFIELD a SET u8 0 3"),
     ("SET a abc SET b bcd", "BITOP XOR c a b"),
-    ("LPUSH l 3 1 2", "LSET l 0 9"),
     ("LPUSH l 3 1 3", "LREM l 0 3"),
     ("LPUSH l 3 1 2", "SORT l STORE m"),
     ("SADD s 1", "SADD s 2"),
@@ -260,3 +259,48 @@ fn nothing_is_sent_again_that_was_not_run_twice_but_what_writes_nothing() {
 
 /// What neither reads nor writes data, and more than asks.
 const NO_DATA: [&str; 2] = ["ACL|LOG", "SCRIPT|LOAD"];
+
+/// Options stand in any place.
+#[test]
+fn an_xreadgroup_that_blocks_is_dedicated_wherever_it_says_so() {
+    for text in [
+        "XREADGROUP GROUP g c BLOCK 0 STREAMS k >",
+        "XREADGROUP BLOCK 0 GROUP g c STREAMS k >",
+        "XREADGROUP COUNT 1 BLOCK 0 GROUP g c STREAMS k >",
+        "XREADGROUP NOACK BLOCK 0 GROUP g c STREAMS k >",
+        "XREADGROUP block 0 GROUP g streams STREAMS k >",
+        "XREADGROUP COUNT 1 GROUP g streams BLOCK 0 STREAMS k >",
+    ] {
+        assert_eq!(repeat(&command(text)), Repeat::Dedicated, "{text}");
+    }
+}
+
+#[test]
+fn several_are_sent_again_unless_one_reads_what_a_later_one_writes() {
+    for (lines, expected) in [
+        ("XREAD STREAMS s 0; XTRIM s MAXLEN 0", Repeat::Once),
+        ("hset k f 1; expire k 100", Repeat::Freely),
+        ("lrange k 0 -1; del k", Repeat::Once),
+        ("PFCOUNT a b; PFADD b x", Repeat::Once),
+        ("OBJECT ENCODING k; SET k x", Repeat::Once),
+        (
+            "GEOSEARCH k FROMMEMBER a BYRADIUS 1 m; ZREM k a",
+            Repeat::Once,
+        ),
+        ("GETEX k EX 100; DEL k", Repeat::Once),
+        ("BITOP AND d a b; SET a 1", Repeat::Once),
+        ("ZADD z GT 1 a; ZADD z 0 a", Repeat::Once),
+        ("SCAN 0; SET k 1", Repeat::Once),
+        ("HGET h a; HSET h b 1", Repeat::Freely),
+        ("HLEN h; HSET h b 1", Repeat::Once),
+        ("SET k 1; GET k", Repeat::Freely),
+        ("PING; SET k 1", Repeat::Freely),
+        ("GET k; MYMODULE.SET j 1", Repeat::Once),
+    ] {
+        let mut all = pipe();
+        for line in lines.split("; ") {
+            all.add_command(command(line));
+        }
+        assert_eq!(repeat_all(&all), expected, "{lines}");
+    }
+}

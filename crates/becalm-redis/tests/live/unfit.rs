@@ -12,7 +12,7 @@ use crate::proxy::Proxy;
 use crate::server::Server;
 
 /// Reads one command: its words.
-async fn command(client: &mut BufReader<TcpStream>) -> Option<Vec<String>> {
+pub async fn command(client: &mut BufReader<TcpStream>) -> Option<Vec<String>> {
     let mut line = String::new();
     client
         .read_line(&mut line)

@@ -77,3 +77,27 @@ async fn a_body_that_stalls_after_its_head_ends_by_the_clients_time_out() {
     let error = within(answer.text()).await.expect_err("the body stalls");
     assert!(error.is_timeout(), "{error}");
 }
+
+/// The words of an address are those of its caller, and say nothing of a connection.
+#[tokio::test]
+async fn the_address_of_a_request_does_not_say_that_its_failure_is_final() {
+    let paths = [
+        "orders",
+        "errors/missing scheme",
+        "rules/invalid-dns-name",
+        "x?of=invalid server name",
+    ];
+    for path in paths {
+        let policy = becalm::Policy::fixed(Duration::from_millis(1)).attempts(3);
+        let retrier = policy.retrier().expect("a valid policy");
+        let resolver = reqwest::Client::builder().no_proxy().dns_resolver(NoNames);
+        let client = Client::new(resolver, &retrier).expect("a client");
+        let url = reqwest::Url::parse(&format!("http://shop.example/{path}")).expect("an address");
+        let gave_up = client
+            .get(url)
+            .send()
+            .await
+            .expect_err("there is no such name");
+        assert_eq!(gave_up.attempts(), 3, "{path}: {gave_up}");
+    }
+}

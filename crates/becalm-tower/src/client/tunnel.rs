@@ -14,6 +14,8 @@ use tower_service::Service;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
+/// How many answers of 1xx may come before the one that counts.
+const INTERIM: usize = 10;
 /// The longest head of an answer.
 const LONGEST: usize = 16 * 1024;
 
@@ -101,7 +103,7 @@ where
         Box::pin(async move {
             let mut stream = connecting.await.map_err(Into::into)?;
             write(&mut stream, &request?).await?;
-            loop {
+            for _ in 0..=INTERIM {
                 let (status, headers) = answer(&mut stream).await?;
                 if status.is_success() {
                     return Ok(stream);
@@ -111,6 +113,7 @@ where
                     return Err(ProxyRefused::new(status.as_u16(), hint).into());
                 }
             }
+            Err(no_answer().into())
         })
     }
 }

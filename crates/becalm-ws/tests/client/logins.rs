@@ -134,7 +134,7 @@ async fn while_every_provider_fails_or_hangs_nothing_is_dialled() {
         }
         sleep(Duration::from_secs(3)).await;
         let logins = logins.load(Ordering::SeqCst);
-        assert!((3..=5).contains(&logins), "{logins} logins in 3 s");
+        assert!((3..=10).contains(&logins), "{logins} logins in 3 s");
         assert_eq!(server.dials(), 0);
     }
 }

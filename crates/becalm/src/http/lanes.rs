@@ -31,6 +31,7 @@ struct State<C> {
 struct Lane<C> {
     id: u64,
     client: C,
+    /// When, while it was beside another.
     used: Instant,
     /// How many requests have begun.
     begun: u64,
@@ -88,13 +89,17 @@ impl<C: Clone> Lanes<C> {
     pub fn begin(self: &Arc<Self>, attempt: Option<&Attempt>) -> (Trip<C>, C) {
         let mut state = self.state();
         let is_current = attempt.is_none_or(|it| it.timeouts() == 0 || state.stays(it));
-        let lane = if is_current {
-            &mut state.current
-        } else {
-            state.beside(&*self.make)
-        };
+        if !is_current && !state.has_spare() {
+            // Others go on meanwhile.
+            drop(state);
+            let client = (self.make)();
+            state = self.state();
+            if !state.has_spare() {
+                state.spare = client.map(|client| state.lane(client));
+            }
+        }
+        let lane = state.take(is_current);
         lane.begun += 1;
-        lane.used = Instant::now();
         let trip = Trip {
             lanes: Arc::clone(self),
             lane: lane.id,
@@ -127,15 +132,20 @@ impl<C> State<C> {
         }
     }
 
-    /// The lane beside the current one; that one, if there is no other to be had.
-    fn beside(&mut self, make: &dyn Fn() -> Option<C>) -> &mut Lane<C> {
-        self.spare.take_if(|spare| spare.used.elapsed() > SHORT);
-        if self.spare.is_none() {
-            self.spare = make().map(|client| self.lane(client));
-        }
+    /// Whether there is a lane beside the current one that was in use not long ago.
+    fn has_spare(&self) -> bool {
+        let spare = self.spare.as_ref();
+        spare.is_some_and(|spare| spare.used.elapsed() <= SHORT)
+    }
+
+    /// The current lane, or the one beside it if there is any.
+    fn take(&mut self, is_current: bool) -> &mut Lane<C> {
         match &mut self.spare {
-            Some(spare) => spare,
-            None => &mut self.current,
+            Some(spare) if !is_current => {
+                spare.used = Instant::now();
+                spare
+            }
+            _ => &mut self.current,
         }
     }
 
@@ -172,26 +182,35 @@ impl<C> State<C> {
         }
     }
 
-    fn unanswered(&mut self, id: u64, number: u64, make: &dyn Fn() -> Option<C>) {
-        let Some(lane) = self.find(id) else { return };
+    /// Whether all should leave the current lane, and there is no other yet.
+    fn unanswered(&mut self, id: u64, number: u64) -> bool {
+        let Some(lane) = self.find(id) else {
+            return false;
+        };
         if lane.answered > number {
-            return;
+            return false;
         }
         let Some(doubt) = &lane.doubt else {
             lane.doubt = Some(Doubt {
                 cut: number,
                 since: lane.begun,
             });
-            return;
+            return false;
         };
         // What began after the doubt has no answer either.
         let is_silent = doubt.since < number;
-        if is_silent && id == self.current.id && !self.was_left() {
-            let spare = self.spare.take_if(|spare| !spare.is_doubted());
-            if let Some(lane) = spare.or_else(|| make().map(|client| self.lane(client))) {
-                self.leave_for(lane);
-            }
+        if !is_silent || !self.may_leave(id) {
+            return false;
         }
+        match self.spare.take_if(|spare| !spare.is_doubted()) {
+            Some(spare) => self.leave_for(spare),
+            None => return true,
+        }
+        false
+    }
+
+    fn may_leave(&self, id: u64) -> bool {
+        id == self.current.id && !self.was_left()
     }
 }
 
@@ -218,10 +237,20 @@ impl<C> Trip<C> {
 
 impl<C> Drop for Trip<C> {
     fn drop(&mut self) {
-        if !self.is_answered {
-            let make = &*self.lanes.make;
-            let mut state = self.lanes.state();
-            state.unanswered(self.lane, self.number, make);
+        if self.is_answered {
+            return;
+        }
+        let wants_another = self.lanes.state().unanswered(self.lane, self.number);
+        if !wants_another || std::thread::panicking() {
+            return;
+        }
+        let Some(client) = (self.lanes.make)() else {
+            return;
+        };
+        let mut state = self.lanes.state();
+        if state.may_leave(self.lane) {
+            let lane = state.lane(client);
+            state.leave_for(lane);
         }
     }
 }

@@ -103,9 +103,15 @@ pub fn is_final(words: &str) -> bool {
         || has(&["invalidpeercertificate:", "certificateverifyfailed"])
 }
 
-/// `BoringSSL` writes the reasons of OpenSSL with underscores.
+/// Without an address, whose words are the caller's: reqwest ends its own with that of the request. `BoringSSL` writes the reasons of
+/// OpenSSL with underscores.
 fn plain(words: &str) -> String {
-    words.to_lowercase().replace('_', " ")
+    let (words, _) = words.split_once(" for url (").unwrap_or((words, ""));
+    let words = words.to_lowercase();
+    if words.contains("ssl routines:") {
+        return words.replace('_', " ");
+    }
+    words
 }
 
 /// What a code of Windows says, whose TLS has such codes as errors of IO: all of the security support provider (`SEC_E_..`), of
