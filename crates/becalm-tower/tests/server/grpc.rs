@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use becalm::Bulkhead;
 use becalm::rng::Seed;
-use becalm_tower::server::{AdmissionLayer, IdempotencyLayer, MemoryStore};
+use becalm_tower::server::{self, AdmissionLayer, IdempotencyLayer, MemoryStore};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -216,6 +216,20 @@ async fn what_is_not_run_is_refused_in_the_words_of_grpc() {
     assert_eq!(ended(first).await, told("0", None));
     let again = full.clone().oneshot(call("1")).await.expect("infallible");
     assert_eq!(ended(again).await, told("6", Some("-1")));
+}
+
+#[test]
+fn what_was_refused_before_a_message_did_nothing() {
+    let did_nothing = |code, body| {
+        let body = Some(Bytes::from_static(body));
+        server::Answer::new(http::StatusCode::OK, fields(code), body).did_nothing()
+    };
+    for code in ["3", "5", "7", "12"] {
+        assert!(did_nothing(code, b"") && !did_nothing(code, b"12345"));
+    }
+    for code in ["0", "6", "9", "11"] {
+        assert!(!did_nothing(code, b""));
+    }
 }
 
 /// Half the calls that run for a second say this. How many may run at once after that?

@@ -150,7 +150,7 @@ async fn statuses<const N: usize>(
 async fn an_answer_under_which_nothing_was_done_is_kept_for_seconds() {
     let clock = FakeSleeper::new();
     let layer = IdempotencyLayer::new(MemoryStore::new().clock(clock.clone()));
-    for does in ["400", "404", "405"] {
+    for does in ["400", "403", "404", "405"] {
         let again = statuses(&layer, [("a", does, does), ("a", does, "201")]).await;
         assert_eq!(again, [does.parse::<u16>().expect("a status"); 2]);
         clock.advance(Duration::from_secs(10));
@@ -158,36 +158,90 @@ async fn an_answer_under_which_nothing_was_done_is_kept_for_seconds() {
     }
 }
 
+/// Once this was so for a caller with more than its share at any time, and made-up names pushed out its payments of a moment ago.
 #[tokio::test]
-async fn who_has_most_makes_room_and_where_all_have_little_the_new_one_waits() {
-    let store = MemoryStore::new().entries(4);
+async fn after_ten_minutes_who_has_most_makes_room_and_before_that_the_new_one_waits() {
+    let clock = FakeSleeper::new();
+    let store = MemoryStore::new().entries(4).clock(clock.clone());
     let layer = IdempotencyLayer::new(store.clone());
     let fill = [
+        ("b", "b1", "201"),
         ("a", "a1", "201"),
         ("a", "a2", "201"),
         ("a", "a3", "201"),
-        ("b", "b1", "201"),
     ];
     assert_eq!(statuses(&layer, fill).await, [201; 4]);
-    // The first of a's goes, and then the next.
-    assert_eq!(
-        statuses(&layer, [("c", "c1", "201"), ("d", "d1", "201")]).await,
-        [201; 2]
-    );
-    assert_eq!(store.forgotten_early(), 2);
-    // Now each has one, which is promised.
-    assert_eq!(statuses(&layer, [("e", "e1", "201")]).await, [503]);
-    let known = [
-        ("a", "a3", "409"),
-        ("b", "b1", "409"),
-        ("c", "c1", "409"),
-        ("d", "d1", "409"),
+    clock.advance(Duration::from_nanos(599_999_999_999));
+    assert_eq!(statuses(&layer, [("c", "c1", "201")]).await, [503]);
+    clock.advance(Duration::from_nanos(1));
+    // The first of a's goes, and the next. Then each has one, and the oldest goes.
+    let others = [
+        ("c", "c1", "201"),
+        ("d", "d1", "201"),
+        ("e", "e1", "201"),
+        ("f", "f1", "201"),
     ];
-    assert_eq!(statuses(&layer, known).await, [201; 4]);
+    assert_eq!(statuses(&layer, others).await, [201; 4]);
+    assert_eq!(store.forgotten_early(), 4);
+    assert_eq!(statuses(&layer, [("g", "g1", "201")]).await, [503]);
+    assert_eq!(
+        statuses(&layer, others.map(|(user, key, _)| (user, key, "409"))).await,
+        [201; 4]
+    );
     // Who has its share makes room for itself.
     assert_eq!(
         statuses(&layer, [("d", "d2", "201"), ("d", "d2", "409")]).await,
         [201; 2]
     );
-    assert_eq!(statuses(&layer, [("b", "b1", "409")]).await, [201]);
+    assert_eq!(statuses(&layer, [("c", "c1", "409")]).await, [201]);
+}
+
+#[tokio::test]
+async fn twelve_thousand_users_of_a_day_are_all_served() {
+    let clock = FakeSleeper::new();
+    let layer = IdempotencyLayer::new(MemoryStore::new().clock(clock.clone()));
+    for user in 0..12_000 {
+        clock.advance(Duration::from_secs(7));
+        let user = user.to_string();
+        assert_eq!(statuses(&layer, [(&user, &user, "201")]).await, [201]);
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_made_up_names_ends_by_itself() {
+    for (does, at_once) in [("403", 201), ("201", 503), ("302", 503), ("402", 503)] {
+        let clock = FakeSleeper::new();
+        let layer = IdempotencyLayer::new(MemoryStore::new().clock(clock.clone()));
+        for name in 0..10_000 {
+            let name = format!("made up {name}");
+            statuses(&layer, [(&name, &name, does)]).await;
+        }
+        let honest = [("honest", "1", "201")];
+        assert_eq!(statuses(&layer, honest).await, [at_once], "{does}");
+        clock.advance(Duration::from_secs(600));
+        assert_eq!(statuses(&layer, honest).await, [201], "{does}");
+    }
+}
+
+#[tokio::test]
+async fn a_merchant_with_three_shares_pays_nothing_twice_beside_made_up_names() {
+    for does in ["403", "201"] {
+        let (layer, runs) = (IdempotencyLayer::new(MemoryStore::new()), Runs::default());
+        let service = counting(&layer, &runs);
+        let payments = || (0..300).map(|key| post("merchant", &key.to_string(), "201"));
+        let strangers = (0..10_000).map(|name| {
+            let name = format!("made up {name}");
+            post(&name, &name, does)
+        });
+        for request in payments().chain(strangers).chain(payments()) {
+            let answer = service.clone().oneshot(request).await;
+            answer.expect("infallible");
+        }
+        let runs = runs.lock().expect("unpoisoned");
+        let of_merchant = runs.iter().filter(|((user, _), _)| user == "merchant");
+        assert!(
+            of_merchant.clone().count() == 300 && of_merchant.clone().all(|(_, runs)| *runs == 1),
+            "{does}"
+        );
+    }
 }

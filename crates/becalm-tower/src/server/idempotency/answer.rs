@@ -73,14 +73,14 @@ impl Answer {
         let mut fields = fields.into_iter().flatten();
         let grpc = fields.find_map(|fields| fields.get("grpc-status"));
         match grpc.map(HeaderValue::as_bytes) {
-            // INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED, without a message before.
+            // INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, UNIMPLEMENTED, without a message before.
             Some(status) => {
                 self.body.as_ref().is_some_and(Bytes::is_empty)
-                    && matches!(status, b"3" | b"5" | b"12")
+                    && matches!(status, b"3" | b"5" | b"7" | b"12")
             }
             None => matches!(
                 self.status.as_u16(),
-                400 | 404 | 405 | 406 | 410 | 411 | 413 | 414 | 415 | 417 | 431
+                400 | 403 | 404 | 405 | 406 | 410 | 411 | 413 | 414 | 415 | 417 | 431
             ),
         }
     }

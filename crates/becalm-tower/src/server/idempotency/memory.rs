@@ -7,20 +7,22 @@ use becalm::time::{Sleeper, StdSleeper};
 
 use super::answer::Answer;
 use super::name::{Caller, Fingerprint, Name};
-use super::shelf::{Bounds, Shelf};
+use super::shelf::{Bounds, Shelf, Until};
 use super::store::{Claim, Store};
 
 /// Keeps answers in memory, for a service of one process. Its clones are one store.
 ///
 /// It holds at most [`entries`](Self::entries) operations and [`bytes`](Self::bytes) of answers, of all callers together. No caller
-/// pushes out what another keeps:
+/// pushes out what another needs:
 ///
-/// - Where the store is full, the oldest answer of the caller that has most of them is [forgotten early](Self::forgotten_early),
-///   and its repetition would run again. So choose bounds that hold the answers of the time in which clients repeat.
-/// - As many answers as its [`share`](Self::share) a caller keeps, whatever others send. Where all have no more than that, a new
-///   operation gets 503 before an answer is forgotten: a 503 is repeated, and a second payment is not taken back.
+/// - For ten minutes (its [`promise`](Self::promise)) no answer is forgotten for another caller, however many of them there are. That is longer than clients repeat.
+/// - Where the store is full, the oldest answer that is older than that is [forgotten early](Self::forgotten_early): of the caller that has most
+///   answers, among those that have one so old. A repetition after that runs again.
+/// - Where there is none so old, a caller that has its [`share`](Self::share) makes room by its own oldest answer. To others a new
+///   operation gets 503: a 503 is repeated, and a second payment is not taken back. A store that made-up callers have filled takes new
+///   operations again ten minutes later. Choose bounds that hold the operations of ten minutes.
 /// - Where bytes are short, answers lose their bodies, from the caller that has most. A repetition is told that its operation is done.
-/// - Answers under which nothing was done (400, 404, 405 and their kin, or what gRPC says in their place) are kept for ten seconds, and make room first.
+/// - Answers under which nothing was done (400, 403, 404, 405 and their kin, or what gRPC says in their place) are kept for ten seconds, and make room first.
 /// - Operations that run are never forgotten. A caller may have as many of them as all leave free.
 ///
 /// Who the caller is, [`IdempotencyLayer::caller`](super::IdempotencyLayer::caller) says.
@@ -31,6 +33,7 @@ pub struct MemoryStore {
     bounds: Bounds,
     /// `None`: a hundredth of the entries.
     share: Option<usize>,
+    promise: Duration,
     expiry: Duration,
     clock: Arc<dyn Sleeper>,
     shelf: Arc<Mutex<Shelf>>,
@@ -46,6 +49,7 @@ impl MemoryStore {
                 share: 100,
             },
             share: None,
+            promise: PROMISE,
             expiry: Duration::from_secs(24 * 3600),
             clock: Arc::new(StdSleeper::new()),
             shelf: Arc::default(),
@@ -60,9 +64,8 @@ impl MemoryStore {
         self.with_share()
     }
 
-    /// Sets how many answers each caller keeps whatever others send, and of the bytes as large a part. Default: a hundredth of all,
-    /// at least 1. A larger one protects callers with many answers; with a smaller one more callers are needed to fill the store with what it
-    /// may not forget.
+    /// Sets from how many answers on a caller makes room by its own, where all others are promised. Each caller keeps as large a part of
+    /// the bytes, whatever others send. Default: a hundredth of all, at least 1.
     #[must_use]
     pub fn share(mut self, answers: usize) -> Self {
         self.share = Some(answers);
@@ -74,6 +77,14 @@ impl MemoryStore {
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.bounds.bytes = bytes;
+        self
+    }
+
+    /// Sets for how long an answer makes room for no other caller. Default ten minutes. Choose a time in which your clients have ended to
+    /// repeat. A store that is full of younger ones answers new operations with 503.
+    #[must_use]
+    pub fn promise(mut self, promise: Duration) -> Self {
+        self.promise = promise;
         self
     }
 
@@ -115,6 +126,10 @@ impl Default for MemoryStore {
     }
 }
 
+/// How long an answer makes room for no other caller: longer than clients repeat by themselves. SDKs end within a minute or two, and who
+/// repeats by hand does so within minutes.
+const PROMISE: Duration = Duration::from_secs(600);
+
 /// How long an answer is kept under which nothing was done.
 const BRIEF: Duration = Duration::from_secs(10);
 
@@ -143,8 +158,12 @@ impl Store for MemoryStore {
         } else {
             self.expiry
         };
-        let expires = self.clock.now().after(kept);
-        self.shelf().end(held, answer, expires, self.bounds);
+        let now = self.clock.now();
+        let until = Until {
+            promised: now.after(self.promise),
+            expires: now.after(kept),
+        };
+        self.shelf().end(held, answer, until, self.bounds);
     }
 
     async fn release(&self, held: Name) {

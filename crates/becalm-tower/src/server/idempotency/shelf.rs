@@ -1,5 +1,6 @@
 //! What does each caller have of a store, and whose answer makes room?
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use becalm::time::Instant;
 use super::answer::Answer;
 use super::name::{Caller, Fingerprint, Name};
 
-/// How much all callers may have together, and how much of it each may keep, whatever others send.
+/// How much all callers may have together, and which part of it is one caller's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub entries: usize,
@@ -34,16 +35,19 @@ impl Bounds {
 /// The operations that run and the answers of those that have ended.
 ///
 /// Answers are numbered by age. Every set that is looked up by the number, or by who has most, is sorted: a room is
-/// made in the logarithm of what is held.
+/// made in the logarithm of what is held. An answer grows old once.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
     entries: HashMap<Name, Entry>,
-    /// Answers that were promised, by age.
-    promised: BTreeMap<u64, Name>,
+    /// Answers under which something was done, by age.
+    done: BTreeMap<u64, Name>,
+    /// The first of them that is promised still.
+    promised: u64,
     /// Answers under which nothing was done, by age. They belong to no share, and make room first.
     idle: BTreeMap<u64, Name>,
     shares: HashMap<Caller, Share>,
-    by_answers: BTreeSet<(usize, Caller)>,
+    /// Of callers that have answers older than the promise.
+    by_answers: BTreeSet<Rank>,
     by_bytes: BTreeSet<(usize, Caller)>,
     running: usize,
     bytes: usize,
@@ -64,17 +68,30 @@ struct End {
     answer: Arc<Answer>,
     bytes: usize,
     number: u64,
-    expires: Instant,
+    until: Until,
 }
+
+/// How long an answer is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Until {
+    /// It makes room for no other caller.
+    pub promised: Instant,
+    pub expires: Instant,
+}
+
+/// How many answers a caller has, and the oldest of them: of two with as many, the one with the older comes first.
+type Rank = (usize, Reverse<u64>);
 
 /// What one caller has.
 #[derive(Debug, Default)]
 struct Share {
     running: usize,
-    /// The numbers of its promised answers, and of those that have a body or headers.
+    /// The numbers of its answers under which something was done, and of those that have a body or headers.
     answers: BTreeSet<u64>,
     whole: BTreeSet<u64>,
     bytes: usize,
+    /// `None` where all its answers are promised.
+    rank: Option<Rank>,
 }
 
 impl Shelf {
@@ -93,7 +110,7 @@ impl Shelf {
         caller: Caller,
         bounds: Bounds,
     ) -> bool {
-        // Who lets many run leaves as many places to others as it has.
+        // Who lets many run leaves as many places to others as it has. Each of these holds a request open.
         let runs = self.shares.get(&caller).map_or(0, |share| share.running);
         if runs >= bounds.most().saturating_sub(self.running) {
             return false;
@@ -122,7 +139,7 @@ impl Shelf {
 
     /// Keeps the answer of one that runs. Where bytes are short, the answer of who has most of them loses its body, but
     /// its operation stays known.
-    pub fn end(&mut self, name: Name, mut answer: Answer, expires: Instant, bounds: Bounds) {
+    pub fn end(&mut self, name: Name, mut answer: Answer, until: Until, bounds: Bounds) {
         let Some(caller) = self.entries.get(&name).map(|entry| entry.caller) else {
             return;
         };
@@ -151,7 +168,7 @@ impl Shelf {
         let rows = if is_idle {
             &mut self.idle
         } else {
-            &mut self.promised
+            &mut self.done
         };
         rows.insert(number, name);
         self.change(caller, |share| {
@@ -170,7 +187,7 @@ impl Shelf {
                 answer,
                 bytes,
                 number,
-                expires,
+                until,
             });
         }
     }
@@ -183,35 +200,45 @@ impl Shelf {
         }
     }
 
-    /// Forgets what has been kept for as long as it was promised.
+    /// Forgets what has expired, and notes which answers are older than the promise.
     pub fn expire(&mut self, now: Instant) {
         for is_idle in [true, false] {
             loop {
-                let rows = if is_idle { &self.idle } else { &self.promised };
+                let rows = if is_idle { &self.idle } else { &self.done };
                 let Some((_, name)) = rows.first_key_value() else {
                     break;
                 };
                 let end = self.entries.get(name).and_then(|entry| entry.end.as_ref());
-                if end.is_none_or(|end| end.expires > now) {
+                if end.is_none_or(|end| end.until.expires > now) {
                     break;
                 }
                 self.forget(*name);
             }
         }
+        while let Some((number, name)) = self.done.range(self.promised..).next() {
+            let entry = self.entries.get(name);
+            let Some((entry, end)) = entry.and_then(|entry| Some((entry, entry.end.as_ref()?)))
+            else {
+                break;
+            };
+            if end.until.promised > now {
+                break;
+            }
+            let caller = entry.caller;
+            self.promised = number + 1;
+            self.change(caller, |_| ());
+        }
     }
 
-    /// The answer that goes for a new operation of this caller: of who has most, unless that is a share that was promised.
+    /// The answer that goes for a new operation of this caller: the oldest of who has most among those with answers older
+    /// than the promise, or else its own oldest, unless it has less than its share.
     fn who_makes_room(&self, caller: Caller, share: usize) -> Option<Name> {
-        let own = self.shares.get(&caller);
-        let has = own.map_or(0, |own| own.answers.len() + own.running);
-        let most = self.by_answers.last();
-        let greedy = most.filter(|(most, _)| *most > share && *most > has + 1);
-        let greedy = greedy.and_then(|(_, greedy)| self.shares.get(greedy));
-        let number = greedy
-            .or_else(|| own.filter(|own| own.answers.len() >= share))?
-            .answers
-            .first()?;
-        self.promised.get(number).copied()
+        let old = self.by_answers.last().map(|(_, Reverse(number))| number);
+        let own = || {
+            let own = &self.shares.get(&caller)?.answers;
+            own.first().filter(|_| own.len() >= share)
+        };
+        self.done.get(old.or_else(own)?).copied()
     }
 
     /// The answer that loses its body for one of this caller.
@@ -242,7 +269,7 @@ impl Shelf {
         };
         self.bytes -= bytes;
         if self.idle.remove(&number).is_none() {
-            self.promised.remove(&number);
+            self.done.remove(&number);
             self.change(entry.caller, |share| {
                 share.answers.remove(&number);
                 share.whole.remove(&number);
@@ -253,7 +280,7 @@ impl Shelf {
 
     /// Takes body and headers of an answer away.
     fn strip(&mut self, number: u64) {
-        let name = self.promised.get(&number);
+        let name = self.done.get(&number);
         let Some(entry) = name.and_then(|name| self.entries.get_mut(name)) else {
             return;
         };
@@ -273,23 +300,27 @@ impl Shelf {
     /// Changes what a caller has, and its place among all.
     fn change(&mut self, caller: Caller, change: impl FnOnce(&mut Share)) {
         let share = self.shares.entry(caller).or_default();
-        let (answers, bytes) = (share.answers.len(), share.bytes);
+        let bytes = share.bytes;
         change(share);
-        let (answers_now, bytes_now) = (share.answers.len(), share.bytes);
-        if share.running == 0 && answers_now == 0 {
+        let oldest = share.answers.first().copied();
+        let old = oldest.filter(|number| *number < self.promised);
+        let rank = old.map(|number| (share.answers.len(), Reverse(number)));
+        let rank_before = std::mem::replace(&mut share.rank, rank);
+        let bytes_now = share.bytes;
+        if share.running == 0 && oldest.is_none() {
             self.shares.remove(&caller);
         }
-        place(&mut self.by_answers, caller, answers, answers_now);
-        place(&mut self.by_bytes, caller, bytes, bytes_now);
+        place(&mut self.by_answers, rank_before, rank);
+        let by_bytes = |bytes| (bytes > 0).then_some((bytes, caller));
+        place(&mut self.by_bytes, by_bytes(bytes), by_bytes(bytes_now));
     }
 }
 
-/// Who has nothing has no place.
-fn place(places: &mut BTreeSet<(usize, Caller)>, caller: Caller, before: usize, now: usize) {
+fn place<T: Ord>(places: &mut BTreeSet<T>, before: Option<T>, now: Option<T>) {
     if before != now {
-        places.remove(&(before, caller));
-        if now > 0 {
-            places.insert((now, caller));
+        if let Some(before) = before {
+            places.remove(&before);
         }
+        places.extend(now);
     }
 }
