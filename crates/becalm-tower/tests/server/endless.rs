@@ -1,6 +1,7 @@
 //! What do a client that sends half a body, and a handler whose answer does not end, hold of a server?
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -169,6 +170,36 @@ async fn half_a_body_is_waited_for_as_long_as_is_set() {
         (start.elapsed().as_secs(), alive.load(Ordering::SeqCst)),
         (7, 0)
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn sixteen_callers_with_all_the_half_bodies_they_may_have_leave_room() {
+    let (layer, alive) = (layer(), Alive::default());
+    let mut half = Vec::new();
+    for caller in 0..16 {
+        let user = format!("stranger {caller}");
+        for size in (7..20).rev().map(|bits| 1 << bits) {
+            while half.len() < 10_000 {
+                let body = Endless::new(1, size, None, &alive);
+                let key = format!("half {}", half.len());
+                let mut request = Box::pin(echo(&layer).oneshot(post(&user, &key, body)));
+                let polled = poll_fn(|context| Poll::Ready(request.as_mut().poll(context)));
+                if let Poll::Ready(answer) = polled.await {
+                    assert_eq!(answer.expect("an answer").status(), 503);
+                    break;
+                }
+                half.push(request);
+            }
+        }
+        // The longest body that is read.
+        for length in [1000, 1 << 20] {
+            let order = Full::from(vec![7; length]);
+            let request = post("honest", &format!("{caller} {length}"), order);
+            let answer = echo(&layer).oneshot(request).await.expect("an answer");
+            let held = half.len();
+            assert_eq!(answer.status(), 200, "{held} of {caller} and before");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

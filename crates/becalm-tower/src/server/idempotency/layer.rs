@@ -151,8 +151,8 @@ impl<T: Store> IdempotencyLayer<T> {
     /// Sets how many bytes all bodies may hold together that are read, or wait for a handler, in all services that this layer is
     /// put around: of requests, and of answers until they are kept. Default 64 MiB, 64 of the longest.
     ///
-    /// One caller holds as many as it leaves free, so at most half. A request beyond gets 503 with `Retry-After`, and an
-    /// answer is handed on and not kept.
+    /// The bodies of one caller hold an eighth of what they leave free: 7 MiB where no other has any. A body that is its caller's only one holds as much
+    /// as it leaves free. A request beyond gets 503 with `Retry-After`, and an answer is handed on and not kept.
     pub fn waiting_bytes(self, bytes: usize) -> Self {
         self.with(|rules| rules.waiting = Waiting::new(bytes))
     }
