@@ -57,8 +57,9 @@ impl Places {
         Open(self.clone())
     }
 
-    /// Whether another handshake of this address may begin. An address has as many at most as it leaves free, so that a few that send
-    /// nothing do not keep all others out: the last place is for one that has none.
+    /// Whether another handshake of this address may begin. An address has as many at most as it leaves free, so that
+    /// four with all that one may have do not keep all others out: the last place is for one that has none. With 256 in
+    /// all and 64 of one it takes ten that come one after another, since each leaves half of what is free.
     pub fn handshake(&self, group: Option<AddressGroup>) -> Option<Handshake> {
         let mut state = self.lock();
         if state.handshakes >= state.most_handshakes {
