@@ -56,7 +56,7 @@ fn server<B: 'static>()
 /// Calls a second that succeed at three times the capacity, each with up to four attempts of 200 ms.
 async fn goodput<S, D>(server: S) -> u32
 where
-    S: Service<Request<()>, Response = Response<D>, Error = Infallible, Future: Send>,
+    S: Service<Request<String>, Response = Response<D>, Error = Infallible, Future: Send>,
     S: Clone + Send + Sync + 'static,
     D: Send,
 {
@@ -74,7 +74,7 @@ where
         let (retrier, server, good) = (retrier.clone(), server.clone(), Arc::clone(&good));
         tokio::spawn(async move {
             let call = retrier.retry(|_| {
-                let answer = server.clone().oneshot(Request::new(()));
+                let answer = server.clone().oneshot(Request::new(String::new()));
                 async move {
                     match answer.await {
                         Ok(answer) if answer.status() == 200 => Ok(()),
@@ -133,7 +133,7 @@ async fn the_least_critical_are_shed_first() {
         sleep_until(start + second * number / (28 * CAPACITY / 10)).await;
         let path = ["/payments", "/orders"].get(number as usize % 7);
         let path = path.copied().unwrap_or("/reports");
-        let request = Request::get(path).body(()).expect("valid");
+        let request = Request::get(path).body(String::new()).expect("valid");
         let answer = service.clone().oneshot(request);
         let status = async { answer.await.expect("infallible").status() };
         calls.push((path, tokio::spawn(status)));
@@ -164,7 +164,7 @@ async fn in_a_full_queue_the_newest_of_the_least_critical_goes_for_one_that_is_m
     for path in [&["/reports"; 12][..], &["/payments"]].concat() {
         let answer = service
             .clone()
-            .oneshot(Request::get(path).body(()).expect("valid"));
+            .oneshot(Request::get(path).body(String::new()).expect("valid"));
         let status = async { answer.await.expect("infallible").status().as_u16() };
         running.push(tokio::spawn(status));
         tokio::task::yield_now().await;
@@ -179,9 +179,9 @@ async fn in_a_full_queue_the_newest_of_the_least_critical_goes_for_one_that_is_m
 /// What a request with these lines is told, which is shed.
 async fn told<S, D>(service: &S, lines: &[(&'static str, &'static str)]) -> HeaderMap
 where
-    S: Service<Request<()>, Response = Response<D>, Error = Infallible> + Clone,
+    S: Service<Request<String>, Response = Response<D>, Error = Infallible> + Clone,
 {
-    let mut request = Request::new(());
+    let mut request = Request::new(String::new());
     for (name, value) in lines {
         let value = value.parse().expect("valid");
         request.headers_mut().insert(*name, value);
@@ -196,7 +196,9 @@ async fn when_most_requests_are_retries_known_callers_are_told_not_to_come_back(
     let service = believing().layer(layer.layer(server()));
     let mut running = Vec::new();
     for _ in 0..10 {
-        running.push(tokio::spawn(service.clone().oneshot(Request::new(()))));
+        running.push(tokio::spawn(
+            service.clone().oneshot(Request::new(String::new())),
+        ));
     }
     tokio::task::yield_now().await;
     assert_eq!((layer.running(), layer.waiting()), (10, 0));
@@ -242,7 +244,10 @@ async fn waits(layer: &AdmissionLayer, count: usize) -> Vec<Option<u128>> {
     let calls = (0..count).map(|_| {
         let service = service.clone();
         tokio::spawn(async move {
-            let answer = service.oneshot(Request::new(())).await.expect("infallible");
+            let answer = service
+                .oneshot(Request::new(String::new()))
+                .await
+                .expect("infallible");
             (answer.status() == 200).then(|| start.elapsed().saturating_sub(WORK).as_millis())
         })
     });
@@ -291,12 +296,14 @@ async fn what_is_shed_is_told_when_to_come_again_each_at_a_time_of_its_own() {
     let service = layer.layer(server());
     let mut running = Vec::new();
     for _ in 0..10 {
-        running.push(tokio::spawn(service.clone().oneshot(Request::new(()))));
+        running.push(tokio::spawn(
+            service.clone().oneshot(Request::new(String::new())),
+        ));
     }
     tokio::task::yield_now().await;
     let mut told = Vec::new();
     for _ in 0..50 {
-        let shed = service.clone().oneshot(Request::new(())).await;
+        let shed = service.clone().oneshot(Request::new(String::new())).await;
         let shed = shed.expect("infallible");
         assert_eq!(shed.status(), 503);
         let seconds = shed.headers()["retry-after"].to_str().expect("a text");
@@ -310,7 +317,7 @@ async fn what_is_shed_is_told_when_to_come_again_each_at_a_time_of_its_own() {
     told.dedup();
     assert!(told.len() > 10, "{told:?}");
 
-    let mut grpc = Request::new(());
+    let mut grpc = Request::new(String::new());
     let kind = "application/grpc+proto".parse().expect("valid");
     grpc.headers_mut().insert("content-type", kind);
     let shed = service.clone().oneshot(grpc).await.expect("infallible");
@@ -337,11 +344,11 @@ async fn a_place_is_held_until_the_answer_is_over_or_dropped() {
     let service = layer(0).hold_bodies().layer(server());
     let mut answers = Vec::new();
     for _ in 0..10 {
-        let answer = service.clone().oneshot(Request::new(())).await;
+        let answer = service.clone().oneshot(Request::new(String::new())).await;
         answers.push(answer.expect("infallible"));
     }
     let status = || async {
-        let answer = service.clone().oneshot(Request::new(())).await;
+        let answer = service.clone().oneshot(Request::new(String::new())).await;
         answer.expect("infallible").status().as_u16()
     };
     assert_eq!(status().await, 503);

@@ -6,22 +6,26 @@
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use becalm::Bulkhead;
+use becalm::throttle::Priority;
 use becalm::time::TokioSleeper;
 use becalm_tower::server::{AdmissionLayer, ArrivingBody};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::client::conn::http1;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, Sleep, interval, sleep};
+use tokio::time::{Instant, Sleep, interval, sleep, sleep_until, timeout};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::within;
@@ -236,4 +240,167 @@ async fn a_silent_client_lends_its_place_and_is_next_when_it_sends() {
         let other = other.await.expect("no panic").expect("infallible");
         assert_eq!((other.status().as_u16(), layer.running()), (200, 0));
     }
+}
+
+/// A body whose pieces are sent by the test.
+struct Fed(mpsc::UnboundedReceiver<&'static [u8]>);
+
+impl Body for Fed {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = self.0.poll_recv(context);
+        piece.map(|piece| piece.map(|piece| Ok(Frame::data(Bytes::from_static(piece)))))
+    }
+}
+
+fn fed(work: u64) -> (mpsc::UnboundedSender<&'static [u8]>, Request<Fed>) {
+    let (sends, body) = mpsc::unbounded_channel();
+    let request = Request::post(format!("/{work}")).body(Fed(body));
+    (sends, request.expect("valid"))
+}
+
+fn work(request: &Request<ArrivingBody<Fed>>) -> Duration {
+    Duration::from_millis(request.uri().path()[1..].parse().expect("millis"))
+}
+
+fn one_place() -> AdmissionLayer {
+    let layer = AdmissionLayer::new(Bulkhead::calls(1).waiting(8)).expect("valid");
+    layer.clock(TokioSleeper::new())
+}
+
+/// As in a proxy, another task reads the body, and the head of the answer comes meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_waits_for_its_place_when_the_head_comes_keeps_none() {
+    for goes_on in [true, false] {
+        let (layer, read) = (one_place(), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&read);
+        let service = layer.layer(service_fn(move |request: Request<ArrivingBody<Fed>>| {
+            let (work, read) = (work(&request), Arc::clone(&counted));
+            let body = request.into_body();
+            let reads = async move {
+                let mut body = body;
+                while body.frame().await.is_some() {
+                    read.fetch_add(1, Ordering::SeqCst);
+                }
+            };
+            async move {
+                let over = Instant::now() + work;
+                if goes_on {
+                    tokio::spawn(reads);
+                } else {
+                    // It is not polled after that, and is never dropped.
+                    let mut reads = Box::pin(reads);
+                    let _ = timeout(work, &mut reads).await;
+                    std::mem::forget(reads);
+                }
+                sleep_until(over).await;
+                Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+            }
+        }));
+        let (sends, request) = fed(400);
+        let streams = tokio::spawn(service.clone().oneshot(request));
+        sleep(Duration::from_millis(150)).await;
+        assert_eq!(layer.running(), 0, "lent");
+        // Has the place from 150 to 650 ms.
+        let (none, request) = fed(500);
+        let other = tokio::spawn(service.clone().oneshot(request));
+        drop(none);
+        sleep(Duration::from_millis(50)).await;
+        sends.send(b"1").expect("read");
+        let answer = streams.await.expect("no panic").expect("infallible");
+        assert_eq!(answer.status(), 200);
+        sleep(Duration::from_millis(1)).await;
+        // It needs no place any more, and goes on.
+        assert_eq!(read.load(Ordering::SeqCst) > 0, goes_on);
+        let answer = other.await.expect("no panic").expect("infallible");
+        assert_eq!(answer.status(), 200);
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!((layer.running(), layer.waiting()), (0, 0), "{goes_on}");
+        drop(sends);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_client_is_not_shed_for_want_of_a_place() {
+    let layer = one_place();
+    // It does something else every 50 ms while it waits for its client.
+    let service = layer.layer(service_fn(
+        |request: Request<ArrivingBody<Fed>>| async move {
+            let work = work(&request);
+            let (mut body, mut every) = (request.into_body(), interval(Duration::from_millis(50)));
+            loop {
+                tokio::select! {
+                    frame = body.frame() => if frame.is_none() { break },
+                    _ = every.tick() => (),
+                }
+            }
+            sleep(work).await;
+            Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+        },
+    ));
+    let (sends, request) = fed(1);
+    let silent = tokio::spawn(service.clone().oneshot(request));
+    sleep(Duration::from_millis(120)).await;
+    let (none, request) = fed(3000);
+    drop(none);
+    let other = tokio::spawn(service.clone().oneshot(request));
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!((layer.running(), layer.waiting()), (1, 0));
+    sleep(Duration::from_millis(1500)).await;
+    drop(sends);
+    for asked in [silent, other] {
+        let answer = asked.await.expect("no panic").expect("infallible");
+        assert_eq!(answer.status(), 200);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_body_makes_no_request_more_critical() {
+    let layer = one_place().interval(Duration::from_secs(1));
+    let layer = layer.priority(|head| match head.method.as_str() {
+        "POST" => Priority::Sheddable,
+        _ => Priority::Critical,
+    });
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let done = Arc::clone(&order);
+    let service = layer.layer(service_fn(move |request: Request<ArrivingBody<Fed>>| {
+        let done = Arc::clone(&done);
+        async move {
+            let (work, method) = (work(&request), request.method().clone());
+            let body = request.into_body().collect().await;
+            let came = body.expect("infallible").to_bytes();
+            done.lock().expect("no panic").push((method, came));
+            sleep(work).await;
+            Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+        }
+    }));
+    let (sends, sheddable) = fed(1);
+    let sheddable = tokio::spawn(service.clone().oneshot(sheddable));
+    sends.send(b"half").expect("read");
+    sleep(Duration::from_millis(150)).await;
+    let get = |work| {
+        let (_, mut request) = fed(work);
+        *request.method_mut() = Method::GET;
+        tokio::spawn(service.clone().oneshot(request))
+    };
+    let runs = get(200);
+    sleep(Duration::from_millis(10)).await;
+    sends.send(b" a body").expect("read");
+    drop(sends);
+    sleep(Duration::from_millis(10)).await;
+    let waits = get(1);
+    for asked in [runs, waits, sheddable] {
+        let answer = asked.await.expect("no panic").expect("infallible");
+        assert_eq!(answer.status(), 200);
+    }
+    let order = std::mem::take(&mut *order.lock().expect("no panic"));
+    let [(Method::GET, _), (Method::GET, _), (Method::POST, body)] = &order[..] else {
+        panic!("{order:?}");
+    };
+    assert_eq!(body, "half a body");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use becalm::bulkhead::{Bulkhead, InvalidBulkhead, Semaphore, Waiter};
+use becalm::bulkhead::{Bulkhead, InvalidBulkhead, Semaphore};
 use becalm::rng::Seed;
 use becalm::throttle::Priority;
 use becalm::time::{Instant, Sleeper, StdSleeper};
@@ -40,8 +40,8 @@ use super::retries::RetryShare;
 /// **What a client holds.** A request has its place until the head of its answer, or until its client leaves. So the layer stands inside of
 /// an [`IdempotencyLayer`](crate::server::IdempotencyLayer), whose handlers go on when their clients leave. A client that does not read its
 /// answer holds no place, unless [bodies are held](Self::hold_bodies). One that does not send the body of its request holds it for
-/// [100 ms](Self::body_wait); from then on others have the place while the client is silent, and its request is next when more has come. It gets
-/// 503 if no place falls free within a second.
+/// [100 ms](Self::body_wait); from then on others have the place while the client is silent. When more has come, its request waits for a place
+/// as the newest of its class, and gets 503 if it has none within a second.
 ///
 /// **Two time-outs the server needs beside it**, for what is held before and after a place (tasks, sockets, buffers): one for heads, hyper's
 /// `header_read_timeout` with a `timer`, and one for reads and writes of a connection that has stopped, such as of `tokio-io-timeout` around its
@@ -190,11 +190,11 @@ impl AdmissionLayer {
         self.places.waiting()
     }
 
-    /// The wait of a request with this head, which has not begun.
-    pub(super) fn waiter(&self, head: &Parts) -> Waiter {
+    /// In which class a request with this head waits.
+    pub(super) fn class(&self, head: &Parts) -> u8 {
         let priority = self.priority.as_ref().map(|priority| priority(head));
         // The most critical is the first of its variants.
-        Waiter::of_class(priority.unwrap_or_default() as u8)
+        priority.unwrap_or_default() as u8
     }
 
     /// The end of the wait that begins now.

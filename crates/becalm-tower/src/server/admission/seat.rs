@@ -3,11 +3,12 @@
 use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use becalm::bulkhead::Waiter;
 use becalm::time::{Instant, Sleep};
+use bytes::Buf;
 use http_body::{Body, Frame, SizeHint};
 
 use super::layer::AdmissionLayer;
@@ -28,17 +29,28 @@ struct State {
     is_over: bool,
     /// There was no place any more when the client sent more.
     is_shed: bool,
+    /// Its wait for a place, except while it is polled. Here and not in the body: one that is not polled any more would
+    /// keep the place that it is handed.
+    waiter: Option<Waiter>,
+    /// Wakes who waits for the answer.
     waker: Option<Waker>,
+    /// Wakes who reads the body, and waits for a place.
+    reader: Option<Waker>,
 }
 
-/// How long a request waits for a place that it gave to others. It is next, so that is how long no place falls free.
+/// How long a request waits for a place that it gave to others.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How often it asks where the queue is full.
 const AGAIN: Duration = Duration::from_millis(10);
 
 impl Seat {
-    pub fn new(layer: Arc<AdmissionLayer>) -> Arc<Self> {
-        let state = Mutex::default();
+    pub fn new(layer: Arc<AdmissionLayer>, class: u8) -> Arc<Self> {
+        let waiter = Some(Waiter::of_class(class));
+        let state = State {
+            waiter,
+            ..State::default()
+        };
+        let state = Mutex::new(state);
         Arc::new(Self { layer, state })
     }
 
@@ -57,7 +69,14 @@ impl Seat {
     pub fn end(&self) -> (Option<Place>, bool) {
         let mut state = self.lock();
         state.is_over = true;
-        (state.place.take(), state.was_lent)
+        let ended = (state.place.take(), state.was_lent);
+        let (waiter, reader) = (state.waiter.take(), state.reader.take());
+        drop(state);
+        drop(waiter);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+        ended
     }
 
     /// Whether the request is shed in the middle of its body; if not yet, `waker` is told.
@@ -70,11 +89,11 @@ impl Seat {
     }
 
     fn shed(&self) {
-        let waker = {
-            let mut state = self.lock();
-            state.is_shed = true;
-            state.waker.take()
-        };
+        let mut state = self.lock();
+        state.is_shed = true;
+        let (waiter, waker) = (state.waiter.take(), state.waker.take());
+        drop(state);
+        drop(waiter);
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -88,6 +107,47 @@ impl Seat {
         drop(place);
     }
 
+    /// Whether it has a place or needs none any more; if not, this is how its reader is woken.
+    fn is_free(&self, reader: &Waker) -> bool {
+        let mut state = self.lock();
+        if state.is_over || state.place.is_some() {
+            let reader = state.reader.take();
+            drop(state);
+            drop(reader);
+            return true;
+        }
+        if !(state.reader.as_ref()).is_some_and(|known| known.will_wake(reader)) {
+            state.reader = Some(reader.clone());
+        }
+        false
+    }
+
+    /// Asks for a place; `Pending` for good where the request is shed or over.
+    fn poll_acquire(&self, waker: &Waker) -> Poll<bool> {
+        // Without the lock: what this wakes may run anything.
+        let Some(mut waiter) = self.lock().waiter.take() else {
+            return Poll::Pending;
+        };
+        let asked = self.layer.places.poll_acquire(&mut waiter, waker);
+        if asked == Poll::Ready(true) {
+            let began = self.layer.clock.now();
+            self.take(Place::taken(self.layer.places.clone(), began));
+        }
+        let mut state = self.lock();
+        if !state.is_over {
+            state.waiter = Some(waiter);
+        }
+        asked
+    }
+
+    /// The body is gone: it waits for no place.
+    fn leave(&self) {
+        let mut state = self.lock();
+        let left = (state.waiter.take(), state.reader.take());
+        drop(state);
+        drop(left);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,39 +156,51 @@ impl Seat {
 pin_project_lite::pin_project! {
     /// The body of a request that has a place: what the service inside an [`AdmissionLayer`] gets. While its client sends
     /// nothing, the place is another's.
-    pub struct ArrivingBody<B> {
+    pub struct ArrivingBody<B: Body> {
         #[pin]
         body: B,
-        seat: Arc<Seat>,
+        // What has come, and waits for a place.
+        came: Option<Came<B>>,
         wait: Wait,
     }
 }
 
+type Came<B> = Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>;
+
 /// How a body waits: for its client, and then for a place.
-#[derive(Default)]
 struct Wait {
+    seat: Arc<Seat>,
     timer: Option<Sleep>,
     /// Since when its client sends nothing, and how long that was before.
     since: Option<Instant>,
     waited: Duration,
-    waiter: Waiter,
     /// Until when it waits for a place.
     until: Option<Instant>,
 }
 
-impl<B> ArrivingBody<B> {
+impl<B: Body> ArrivingBody<B> {
     pub(super) fn new(body: B, seat: Arc<Seat>) -> Self {
-        let wait = Wait::default();
-        Self { body, seat, wait }
+        let wait = Wait {
+            seat,
+            timer: None,
+            since: None,
+            waited: Duration::ZERO,
+            until: None,
+        };
+        Self {
+            body,
+            came: None,
+            wait,
+        }
     }
 
-    /// The body as it came, without a place.
+    /// The body as it came, without a place: for one that was not read. A frame that has come and waits for a place is lost.
     pub fn into_inner(self) -> B {
         self.body
     }
 }
 
-impl<B> std::fmt::Debug for ArrivingBody<B> {
+impl<B: Body> std::fmt::Debug for ArrivingBody<B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ArrivingBody").finish_non_exhaustive()
     }
@@ -136,31 +208,29 @@ impl<B> std::fmt::Debug for ArrivingBody<B> {
 
 impl Wait {
     /// Ready where the request has a place, or needs none any more.
-    fn poll_place(&mut self, seat: &Seat, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_place(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let layer = Arc::clone(&self.seat.layer);
         loop {
-            {
-                let state = seat.lock();
-                if state.is_over || state.place.is_some() {
-                    return Poll::Ready(());
-                }
-            }
-            let layer = &*seat.layer;
-            let asked = layer.places.poll_acquire(&mut self.waiter, context.waker());
-            let now = layer.clock.now();
-            if asked == Poll::Ready(true) {
+            if self.seat.is_free(context.waker()) {
                 (self.timer, self.until) = (None, None);
-                seat.take(Place::taken(layer.places.clone(), now));
+                return Poll::Ready(());
+            }
+            let asked = self.seat.poll_acquire(context.waker());
+            if asked == Poll::Ready(true) {
                 continue;
             }
+            let now = layer.clock.now();
             let until = *self.until.get_or_insert_with(|| now.after(PATIENCE));
             if until <= now {
-                seat.shed();
+                // The end of the request wakes it.
+                self.timer = None;
+                self.seat.shed();
+                return Poll::Pending;
             }
-            if asked.is_ready() || until <= now {
+            if asked.is_ready() {
                 self.timer = None;
             }
-            // Once it is shed, the end of the request is seen soon.
-            let next = if asked.is_pending() && until > now {
+            let next = if asked.is_pending() {
                 until
             } else {
                 now.after(AGAIN)
@@ -176,7 +246,8 @@ impl Wait {
     }
 
     /// The client sends nothing.
-    fn waits(&mut self, seat: &Seat, context: &mut Context<'_>) {
+    fn waits(&mut self, context: &mut Context<'_>) {
+        let seat = Arc::clone(&self.seat);
         let state = seat.lock();
         if state.is_over || state.place.is_none() {
             return;
@@ -197,11 +268,17 @@ impl Wait {
         seat.lend();
     }
 
-    fn sends(&mut self, seat: &Seat) {
+    fn sends(&mut self) {
         if let Some(since) = mem::take(&mut self.since) {
             self.timer = None;
-            self.waited += seat.layer.clock.now().since(since);
+            self.waited += self.seat.layer.clock.now().since(since);
         }
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        self.seat.leave();
     }
 }
 
@@ -214,22 +291,31 @@ impl<B: Body> Body for ArrivingBody<B> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let this = self.project();
-        if this.wait.poll_place(this.seat, context).is_pending() {
-            return Poll::Pending;
+        if this.came.is_none() {
+            let Poll::Ready(frame) = this.body.poll_frame(context) else {
+                this.wait.waits(context);
+                return Poll::Pending;
+            };
+            this.wait.sends();
+            *this.came = Some(frame);
         }
-        let frame = this.body.poll_frame(context);
-        match frame {
-            Poll::Ready(_) => this.wait.sends(this.seat),
-            Poll::Pending => this.wait.waits(this.seat, context),
-        }
-        frame
+        ready!(this.wait.poll_place(context));
+        Poll::Ready(this.came.take().flatten())
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.came.is_none() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let mut hint = self.body.size_hint();
+        if let Some(Some(Ok(frame))) = &self.came {
+            let came = frame.data_ref().map_or(0, Buf::remaining) as u64;
+            if let Some(upper) = hint.upper() {
+                hint.set_upper(upper.saturating_add(came));
+            }
+            hint.set_lower(hint.lower().saturating_add(came));
+        }
+        hint
     }
 }

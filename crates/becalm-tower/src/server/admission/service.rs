@@ -8,6 +8,7 @@ use becalm::Scope;
 use becalm::bulkhead::Waiter;
 use becalm::time::Sleep;
 use http::{HeaderValue, Request, Response};
+use http_body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -35,6 +36,7 @@ impl<S> Layer<S> for AdmissionLayer {
 impl<S, B, D> Service<Request<B>> for Admission<S>
 where
     S: Service<Request<ArrivingBody<B>>, Response = Response<D>> + Clone,
+    B: Body,
 {
     type Response = Response<AdmittedBody<D>>;
     type Error = S::Error;
@@ -51,9 +53,10 @@ where
         let layer = Arc::clone(&self.layer);
         layer.retries.count(Scope::current());
         let (head, body) = request.into_parts();
-        let waiter = layer.waiter(&head);
+        let class = layer.class(&head);
         let grpc = grpc::kind(&head.headers).cloned();
-        let seat = Seat::new(Arc::clone(&layer));
+        let waiter = Waiter::of_class(class);
+        let seat = Seat::new(Arc::clone(&layer), class);
         let body = ArrivingBody::new(body, Arc::clone(&seat));
         AdmissionFuture {
             layer,
@@ -69,7 +72,7 @@ where
 pin_project_lite::pin_project! {
     /// The future of a request that waits for its place, or has one.
     #[must_use = "futures do nothing unless polled"]
-    pub struct AdmissionFuture<S, B, F> {
+    pub struct AdmissionFuture<S, B: Body, F> {
         layer: Arc<AdmissionLayer>,
         waits: Option<(S, Request<ArrivingBody<B>>, Waiter)>,
         timer: Option<Sleep>,
@@ -92,6 +95,7 @@ impl Drop for Seated {
 impl<S, B, D> Future for AdmissionFuture<S, B, S::Future>
 where
     S: Service<Request<ArrivingBody<B>>, Response = Response<D>>,
+    B: Body,
 {
     type Output = Result<Response<AdmittedBody<D>>, S::Error>;
 
