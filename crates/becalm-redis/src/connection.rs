@@ -247,10 +247,13 @@ impl Connection {
                 // One who had less time than an answer may take knows nothing of the connection.
                 let is_silent =
                     || is_late(&error) && in_short.is_none() && held.counts.is_silent_since(mark);
-                if has_broken(&error) || is_silent() {
-                    held.lost();
+                let is_lost = has_broken(&error) || is_silent();
+                let failed = Failed::of(request, error, &held.counts, mark);
+                if is_lost {
+                    failed.lost_with(held.lost())
+                } else {
+                    failed
                 }
-                Failed::of(request, error, &held.counts, mark)
             }
         };
         // A replica is not to be written to: the master is elsewhere, and so is a new connection.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use becalm::classify::{Classify, redis as words};
+use becalm::classify::{Classify, Loss, redis as words};
 use becalm::reconnect::NoConnection;
 use becalm::{Effect, Failure};
 use redis::aio::MultiplexedConnection;
@@ -246,6 +246,14 @@ impl<T> Failed<T> {
             Failure::permanent()
         };
         Self::Broken(failure, error)
+    }
+
+    /// With all others on its connection: one token of the budget pays for their retries together.
+    pub fn lost_with(self, loss: Loss) -> Self {
+        match self {
+            Self::Broken(failure, error) => Self::Broken(failure.lost_with(loss), error),
+            other => other,
+        }
     }
 
     /// What the caller gets in the end.

@@ -1,7 +1,10 @@
 //! Whose is the answer to a command that was sent twice?
 
-use becalm_redis::{Connection, is_answer_unknown};
-use redis::{Cmd, Commands, FromRedisValue, Pipeline, RedisResult, Value, cmd, pipe};
+use becalm::Budget;
+use becalm_redis::{Builder, Connection, Policy, is_answer_unknown};
+use redis::{
+    AsyncCommands, Cmd, Commands, FromRedisValue, Pipeline, RedisResult, Value, cmd, pipe,
+};
 
 use crate::proxy::Proxy;
 use crate::server::Server;
@@ -191,4 +194,49 @@ async fn emptying_a_list_under_cuts_loses_nothing_without_an_error() {
         redis.line("DEL l");
     }
     assert_eq!(errors, ROUNDS / 2, "each lost answer is told");
+}
+
+/// One token pays for all that was on the connection, and the budget has one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_lost_with_a_connection_is_charged_once() {
+    for commands in [200, 2_000] {
+        let server = Server::started(&[]);
+        let proxy = Proxy::to(server.port()).await;
+        let one: Budget = "ratio:0.1,burst:1".parse().expect("a budget");
+        let policy = Policy::default().budget(one);
+        let builder = Builder::new(&proxy.url()).expect("an address");
+        let builder = builder.commands(policy.retrier().expect("a valid policy"));
+        let builder = builder.response_timeout(std::time::Duration::from_secs(30));
+        let redis = builder.build().expect("valid settings");
+        let () = redis.clone().set("k", 17).await.expect("it is set");
+        proxy.swallow();
+        let mut all = tokio::task::JoinSet::new();
+        for _ in 0..commands {
+            let mut redis = redis.clone();
+            all.spawn(async move { redis.get::<_, u64>("k").await });
+        }
+        // All are on their way: the server has counted them.
+        let arrived = |server: &mut redis::Connection| -> usize {
+            let told: String = cmd("INFO")
+                .arg("commandstats")
+                .query(server)
+                .expect("it is told");
+            let calls = told.split("cmdstat_get:calls=").nth(1);
+            let calls = calls.and_then(|calls| calls.split(',').next()?.parse().ok());
+            calls.unwrap_or_default()
+        };
+        let mut plain = server.plain();
+        while arrived(&mut plain) < commands {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        proxy.cut();
+        let answers = all.join_all().await;
+        let failed = answers.iter().filter(|answer| **answer != Ok(17)).count();
+        assert_eq!(
+            (failed, proxy.connects()),
+            (0, 2),
+            "{:?}",
+            answers.iter().find(|it| it.is_err())
+        );
+    }
 }
