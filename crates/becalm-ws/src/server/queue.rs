@@ -1,16 +1,23 @@
 //! Which connections wait for the place of a handshake, and for whom is there none even to wait?
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use becalm::time::Instant;
 use becalm_admission::AddressGroup;
 
 /// Connections that were accepted and wait, oldest first. Each address has a group, but for those that stand for many.
+///
+/// They have numbers in the order in which they came. What is asked of all of one address is asked once, of its oldest.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    waiting: VecDeque<(T, Option<AddressGroup>, Instant)>,
-    of_one: HashMap<AddressGroup, usize>,
+    waiting: BTreeMap<u64, (T, Option<AddressGroup>, Instant)>,
+    of_one: HashMap<AddressGroup, BTreeSet<u64>>,
+    /// The oldest of each address, and all that have none.
+    first: BTreeSet<u64>,
+    /// How many each address has.
+    many: BTreeSet<(usize, AddressGroup)>,
+    next: u64,
     most: usize,
     patience: Duration,
 }
@@ -18,8 +25,11 @@ pub(crate) struct Queue<T> {
 impl<T> Queue<T> {
     pub fn new(most: usize, patience: Duration) -> Self {
         Self {
-            waiting: VecDeque::new(),
+            waiting: BTreeMap::new(),
             of_one: HashMap::new(),
+            first: BTreeSet::new(),
+            many: BTreeSet::new(),
+            next: 0,
             most: most.max(1),
             patience,
         }
@@ -37,59 +47,71 @@ impl<T> Queue<T> {
 
     /// Takes one; gives back the one that goes for it.
     pub fn push(&mut self, one: T, group: Option<AddressGroup>, now: Instant) -> Option<T> {
-        self.waiting.push_back((one, group, now));
-        if let Some(group) = group {
-            *self.of_one.entry(group).or_default() += 1;
+        let number = self.next;
+        self.next += 1;
+        self.waiting.insert(number, (one, group, now));
+        match group {
+            Some(group) => self.change(group, |numbers| numbers.insert(number)),
+            None => _ = self.first.insert(number),
         }
         if self.waiting.len() <= self.most {
             return None;
         }
-        let greedy = self.greediest();
-        let newest = self
-            .waiting
-            .iter()
-            .rposition(|(_, group, _)| group.is_some() && *group == greedy);
-        self.remove(newest.unwrap_or(self.waiting.len() - 1))
+        let greedy = self.greediest().and_then(|greedy| self.of_one.get(&greedy));
+        let newest = greedy.and_then(|numbers| numbers.last().copied());
+        self.remove(newest.unwrap_or(number))
     }
 
     /// Removes the oldest, if it has waited for longer than clients do.
     pub fn pop_expired(&mut self, now: Instant) -> Option<T> {
-        (self.expires()? <= now).then(|| self.remove(0))?
+        let (number, (_, _, since)) = self.waiting.first_key_value()?;
+        let (number, expires) = (*number, since.after(self.patience));
+        (expires <= now).then(|| self.remove(number))?
     }
 
     /// When the oldest will have waited for too long.
     pub fn expires(&self) -> Option<Instant> {
-        let (_, _, since) = self.waiting.front()?;
+        let (_, (_, _, since)) = self.waiting.first_key_value()?;
         Some(since.after(self.patience))
     }
 
     /// Removes the oldest for which there is a place.
     pub fn pop<P>(&mut self, place: impl Fn(Option<AddressGroup>) -> Option<P>) -> Option<(T, P)> {
-        let mut found = self.waiting.iter().enumerate();
-        let (index, place) =
-            found.find_map(|(index, (_, group, _))| Some((index, place(*group)?)))?;
-        Some((self.remove(index)?, place))
+        let (number, place) = self.first.iter().find_map(|number| {
+            let (_, group, _) = self.waiting.get(number)?;
+            Some((*number, place(*group)?))
+        })?;
+        Some((self.remove(number)?, place))
     }
 
     /// The address that has most, if that is more than its share.
     fn greediest(&self) -> Option<AddressGroup> {
-        let (group, many) = self.of_one.iter().max_by_key(|(_, many)| **many)?;
+        let (many, group) = self.many.last()?;
         // The share that each has beside one more.
         let is_more = *many > 1 && *many * (self.of_one.len() + 1) > self.most;
         is_more.then_some(*group)
     }
 
-    fn remove(&mut self, index: usize) -> Option<T> {
-        let (one, group, _) = self.waiting.remove(index)?;
+    fn remove(&mut self, number: u64) -> Option<T> {
+        let (one, group, _) = self.waiting.remove(&number)?;
+        self.first.remove(&number);
         if let Some(group) = group {
-            if let Some(of_one) = self.of_one.get_mut(&group) {
-                *of_one -= 1;
-                if *of_one == 0 {
-                    self.of_one.remove(&group);
-                }
-            }
+            self.change(group, |numbers| numbers.remove(&number));
         }
         Some(one)
+    }
+
+    /// Changes what this address has, and what follows from it.
+    fn change(&mut self, group: AddressGroup, change: impl FnOnce(&mut BTreeSet<u64>) -> bool) {
+        let numbers = self.of_one.entry(group).or_default();
+        self.many.remove(&(numbers.len(), group));
+        change(numbers);
+        let Some(oldest) = numbers.first() else {
+            self.of_one.remove(&group);
+            return;
+        };
+        self.first.insert(*oldest);
+        self.many.insert((numbers.len(), group));
     }
 }
 
@@ -147,11 +169,31 @@ mod tests {
         // Now each has as many as the others, and the rest waits outside.
         assert!(!queue.takes_more());
         while queue.pop(|_| Some(())).is_some() {}
-        assert!(queue.of_one.is_empty());
+        assert!(queue.of_one.is_empty() && queue.first.is_empty() && queue.many.is_empty());
         // Those that stand for many are nobody's.
         for one in 0..4 {
             queue.push(one, None, at(0));
         }
         assert!(!queue.takes_more());
+    }
+
+    #[test]
+    fn all_of_an_address_are_asked_for_once() {
+        let mut queue = Queue::new(1000, Duration::from_secs(4));
+        let [greedy, other] = [1, 2].map(|key| Some(AddressGroup::new(key)));
+        for one in 0..999 {
+            queue.push(one, greedy, at(0));
+        }
+        queue.push(999, other, at(0));
+        let asked = std::cell::Cell::new(0);
+        let not_greedy = |group| {
+            asked.set(asked.get() + 1);
+            (group != greedy).then_some(())
+        };
+        assert_eq!(queue.pop(not_greedy), Some((999, ())));
+        assert_eq!(asked.get(), 2);
+        // The oldest has gone, the next of its address is its oldest.
+        assert_eq!(queue.pop_expired(at(4)), Some(0));
+        assert_eq!(queue.pop(|_| Some(())), Some((1, ())));
     }
 }
