@@ -9,7 +9,7 @@ pub const LINES: [(&str, usize); 3] = [
     ("becalm-ws", 7_150),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 108_900;
+pub const LINES_OF_ALL: usize = 109_100;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 2;
