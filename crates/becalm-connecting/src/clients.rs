@@ -32,7 +32,7 @@ pub enum Client {
     ReqwestNative,
     /// becalm-tower over hyper-util's client with hyper-rustls, through proxies by becalm's tunnel.
     HyperRustls,
-    /// The same, through proxies by hyper-util's own tunnel.
+    /// becalm-tower over hyper-util's client; a proxy is passed by hyper-util's own tunnel.
     HyperOwnTunnel,
     /// becalm-grpc over tonic's channel with its TLS.
     Tonic,

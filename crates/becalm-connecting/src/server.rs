@@ -82,7 +82,7 @@ impl Server {
         accepted.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits a while for so many connections: a client that has left may be accepted later.
+    /// Waits until this number of connections was accepted, or for ten seconds. A client may have left before it is accepted.
     pub async fn accepts(&self, dials: u32) {
         let until = Instant::now() + Duration::from_secs(10);
         while self.accepted().len() < dials as usize && Instant::now() < until {

@@ -64,7 +64,8 @@ pub(crate) type Dialled = Result<Wire, (Failure, RedisError)>;
 impl Dialler {
     /// Connects, logs in, and asks whether the server is there. It ends in time, also where nobody answers: everybody waits for it.
     ///
-    /// `is_in_turn`: its commands are answered in turn, so that nobody may make it one of messages.
+    /// With `is_in_turn` an answer that no command has asked for ends the connection. A connection that may become one of
+    /// messages is without it.
     pub async fn dial(&self, response_timeout: Duration, is_in_turn: bool) -> Dialled {
         let login = match &self.login {
             Some(login) => Some(login.renewed().await.map_err(|none| {

@@ -160,8 +160,8 @@ impl Frames {
         }
     }
 
-    /// Reads these bytes along, of values of which so many may begin in all. If one does not fit, it says how many of the
-    /// bytes belong to values before it.
+    /// Reads these bytes along. At most `allowed` values may have begun in all. If a value does not fit, the error says how
+    /// many of the bytes belong to values before it.
     fn read(&mut self, all: &[u8], allowed: u64) -> Result<(), (usize, Unfit)> {
         let (mut bytes, mut fit) = (all, 0);
         while let [byte, rest @ ..] = bytes {

@@ -36,7 +36,7 @@ pub(super) fn read(mut body: Body, limit: usize) -> Result<Messages, Body> {
         let data = match Pin::new(&mut body).poll_frame(context) {
             Poll::Ready(None) => break None,
             Poll::Pending => break Some(None),
-            // It is a stream of many, of which no more is held.
+            // It is a stream of many messages: no more of it is held.
             Poll::Ready(Some(frame)) if are_too_long => break Some(Some(frame)),
             Poll::Ready(Some(frame)) => match frame.map(Frame::into_data) {
                 Ok(Ok(data)) => data,

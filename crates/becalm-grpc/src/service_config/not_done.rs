@@ -1,4 +1,4 @@
-//! What does a service config say that becalm does not do? It is told, so that nobody relies on it.
+//! What does a service config say that becalm does not do? A user who reads it does not rely on it.
 
 use std::fmt;
 

@@ -27,7 +27,7 @@ fn channel(port: u16) -> Elsewhere<Channel> {
     Elsewhere::new(move || endpoint.connect_lazy())
 }
 
-/// A client whose attempts are cut after so many seconds.
+/// A client whose attempts are cut after this number of seconds.
 fn client(channel: &Elsewhere<Channel>, limit: u64) -> Client {
     let policy = policy().attempt_timeout(Duration::from_secs(limit));
     OrdersClient::new(idempotent(policy).layer(channel.clone()))

@@ -49,7 +49,7 @@ fn is_one(answer: &Value) -> bool {
     matches!(answer, Value::Int(1) | Value::Boolean(true))
 }
 
-/// How many different words there are from `first` on, of which each `step`th counts.
+/// Counts the different words at `first` and at each `step`th place after it.
 fn different(words: Arguments<'_>, first: usize, step: usize) -> usize {
     let mut all: Vec<_> = words.from(first).step_by(step).collect();
     all.sort_unstable();

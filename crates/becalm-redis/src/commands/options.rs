@@ -56,8 +56,8 @@ pub(super) fn xadd(words: Arguments<'_>) -> Repeat {
     once_if(!is_known_by_id || words.get(at) != Some(b"*"))
 }
 
-/// `XTRIM key MAXLEN | MINID [= | ~] threshold [LIMIT count]`: about so many, or so many at a time, are more the second
-/// time.
+/// `XTRIM key MAXLEN | MINID [= | ~] threshold [LIMIT count]`: with `~` or `LIMIT` the
+/// second sending removes more.
 pub(super) fn xtrim(words: Arguments<'_>) -> Repeat {
     once_if(
         words

@@ -11,7 +11,7 @@ use super::options;
 use super::row::{Row, Rule, Touching};
 use super::touch::{self, Places, Touch};
 
-/// What is true of which commands.
+/// Each row, and the commands that it is true of.
 #[rustfmt::skip] // a table, a row a line
 pub(super) const TABLE: &[(Row, &str)] = &[
     (asks(Touch::NOTHING),

@@ -48,7 +48,8 @@ pub(super) enum Places {
     Keys(usize),
     /// In the keys that are every second word.
     Pairs,
-    /// In these members of the key that is the first argument: from here on, each so many words.
+    /// In members of the key that is the first argument: the first member is this word, and this number of words lies from one to
+    /// the next.
     Members(fn(Arguments<'_>) -> usize, usize),
     /// In keys among its words, which are not told apart from the others.
     Words,

@@ -1,8 +1,9 @@
 //! Is the table true of whatever a command may say?
 //!
-//! Commands are drawn from the server's own documentation, each runs, its answer is swallowed, and it runs again. What the
-//! table calls repeatable has left the same, and its second answer is the first, or an error, or one of which the driver
-//! says that it may be a repetition's. So with several commands at once.
+//! The server's own documentation says which words a command takes. The test draws commands from it, runs each, swallows
+//! the answer, and runs it again. A command that the table calls repeatable must leave the same data. Its second answer
+//! must be the first one, an error, or one that the driver calls a repetition's. The second test does so with several
+//! commands at once.
 
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@ pub(super) fn bytes_of(fields: &HeaderMap) -> usize {
     lines.sum()
 }
 
-/// The same fields in buffers of their own. What a client has got from another server is slices of its connection's buffer.
+/// Copies fields into buffers of their own. A field that a connection has read is a slice of that connection's buffer, and keeps it.
 pub(super) fn own(fields: &HeaderMap) -> HeaderMap {
     let mut own = HeaderMap::with_capacity(fields.len());
     for (name, value) in fields {

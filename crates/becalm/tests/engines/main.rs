@@ -21,6 +21,8 @@ mod counted_anew;
 mod first_attempt;
 mod foreign_wakers;
 mod gave_up;
+#[cfg(feature = "anyhow")]
+mod gave_up_anyhow;
 mod guard_edges;
 mod hedged;
 mod hedging;
