@@ -15,6 +15,7 @@ use tokio_rustls::rustls::{self, ClientConfig};
 use crate::Connection;
 use crate::connection::Core;
 use crate::dial::Dialler;
+use crate::fence::{Fence, LateCopies};
 use crate::login::{BoxError, Credentials, Login};
 use crate::refusals::Refusals;
 #[cfg(feature = "rustls")]
@@ -32,6 +33,7 @@ use crate::tls::Tls;
 /// | [`response_timeout`](Self::response_timeout) | 1 s |
 /// | [`answer_bytes`](Self::answer_bytes) | an answer has 64 MiB at most |
 /// | [`idle`](Self::idle) | asked by `PING` after 30 s of rest |
+/// | [`late_copies`](Self::late_copies) | what writes is not sent again while its first copy may come late |
 #[must_use = "settings do nothing until they are built"]
 pub struct Builder {
     info: ConnectionInfo,
@@ -47,6 +49,7 @@ pub struct Builder {
     response_timeout: Duration,
     answer_bytes: u64,
     idle: Duration,
+    late_copies: LateCopies,
 }
 
 impl Connection {
@@ -92,6 +95,7 @@ impl Builder {
             response_timeout: Duration::from_secs(1),
             answer_bytes: 64 << 20,
             idle: Duration::from_secs(30),
+            late_copies: LateCopies::default(),
         };
         #[cfg(feature = "rustls")]
         if tls.is_some() {
@@ -186,6 +190,12 @@ impl Builder {
         self
     }
 
+    /// Sets whether a command that writes is sent again where the server cannot end the connection that it was first sent over.
+    pub fn late_copies(mut self, late_copies: LateCopies) -> Self {
+        self.late_copies = late_copies;
+        self
+    }
+
     /// The connection. It is dialled with the first command.
     ///
     /// # Errors
@@ -217,6 +227,7 @@ impl Builder {
             tls: self.tls,
             login: self.login,
             pacer,
+            fence: Fence::default(),
             answer_bytes: self.answer_bytes,
             timeout,
         });
@@ -240,6 +251,7 @@ impl Builder {
             commands,
             patience: self.patience,
             response_timeout,
+            late_copies: self.late_copies,
         }))
     }
 }

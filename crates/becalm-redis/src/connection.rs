@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::mem;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use becalm::classify::Classify;
 use becalm::reconnect::SharedConnection;
 use becalm::support::before_attempts;
-use becalm::{Attempt, Effect, Operation, Retrier};
+use becalm::{Attempt, Effect, Failure, Operation, Retrier};
 use redis::aio::ConnectionLike;
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult, Value};
 use tokio::time::Instant;
@@ -19,6 +19,7 @@ use crate::counted;
 use crate::dedicated::Dedicated;
 use crate::dial::{Dialler, Wire};
 use crate::failed::{Failed, Many, Request, has_broken, is_late, refusing_word};
+use crate::fence::{Client, LateCopies};
 use crate::refusals::{Refusals, Waiting, passes};
 
 /// A connection to Redis that its clones share, and that comes back by itself.
@@ -38,6 +39,8 @@ enum Rule {
     /// The table, for a caller who reads no answer.
     Effect,
     Always,
+    /// As always, and a copy that comes late finds what the other has done.
+    Numbered,
     Never,
 }
 
@@ -48,6 +51,7 @@ pub(crate) struct Core {
     pub commands: Retrier,
     pub patience: Duration,
     pub response_timeout: Duration,
+    pub late_copies: LateCopies,
 }
 
 impl Connection {
@@ -101,6 +105,11 @@ impl Connection {
         self.by(Rule::Always)
     }
 
+    /// For scripts that see, by a number or by what is there, whether they have run.
+    pub(crate) fn numbered(&self) -> Self {
+        self.by(Rule::Numbered)
+    }
+
     /// This connection for commands that are sent once, whatever the table says, unless they are proved unsent: a `SET` of a key that
     /// others write, too.
     #[must_use]
@@ -125,23 +134,21 @@ impl Connection {
     pub(crate) async fn send<R: Request>(&self, request: R) -> RedisResult<R::Answer> {
         let operation = match (request.repeat(self.rule == Rule::Table), self.rule) {
             (Repeat::Dedicated, _) => return Err(refusal()),
-            (Repeat::Freely, Rule::Table | Rule::Effect) | (_, Rule::Always) => {
+            (Repeat::Freely, Rule::Table | Rule::Effect) | (_, Rule::Always | Rule::Numbered) => {
                 Operation::Idempotent
             }
             (Repeat::Once, Rule::Table | Rule::Effect) | (_, Rule::Never) => {
                 Operation::NotIdempotent
             }
         };
-        // Whether an attempt may have taken effect, in part or as a whole, also one that was cut.
-        let may_be_done = AtomicBool::new(false);
-        let may_be_done = &may_be_done;
+        let past = &Past::default();
         let attempt = |attempt| async move {
-            let is_repetition = may_be_done.swap(true, Ordering::Relaxed);
-            let answer = self.attempt(request, attempt).await;
+            let is_repetition = past.may_be_done.swap(true, Ordering::Relaxed);
+            let answer = self.attempt(request, attempt, past).await;
             if let Err(failed) = &answer
                 && failed.classify().effect == Effect::Unsent
             {
-                may_be_done.store(is_repetition, Ordering::Relaxed);
+                past.may_be_done.store(is_repetition, Ordering::Relaxed);
             }
             answer.map(|answer| (answer, is_repetition))
         };
@@ -177,12 +184,13 @@ impl Connection {
         &self,
         request: R,
         attempt: Attempt,
+        past: &Past,
     ) -> Result<R::Answer, Failed<R::Answer>> {
         let limit = attempt.timeout().map(|within| Instant::now() + within);
         let mut waiting = None;
         loop {
             let within = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
-            let failed = match self.send_once(request, within).await {
+            let failed = match self.send_once(request, within, past).await {
                 Err(failed) if self.is_refused_for_now::<R>(&failed) => failed,
                 ended => {
                     // An error of its own is an answer, too.
@@ -204,10 +212,14 @@ impl Connection {
         }
     }
 
+    fn minds_late_copies(&self) -> bool {
+        self.rule != Rule::Numbered && self.core.late_copies == LateCopies::Refuse
+    }
+
     /// Whether the server has done nothing, and will soon.
     fn is_refused_for_now<R: Request>(&self, failed: &Failed<R::Answer>) -> bool {
         let is_undone = failed.classify().effect == Effect::Unsent;
-        (is_undone || self.rule == Rule::Always)
+        (is_undone || matches!(self.rule, Rule::Always | Rule::Numbered))
             && refusing_word::<R>(failed).is_some_and(|word| passes(&word))
     }
 
@@ -215,6 +227,7 @@ impl Connection {
         &self,
         request: R,
         within: Option<Duration>,
+        past: &Past,
     ) -> Result<R::Answer, Failed<R::Answer>> {
         let patience = within.map_or(self.core.patience, |within| within.min(self.core.patience));
         let mut held = loop {
@@ -225,19 +238,33 @@ impl Connection {
             }
             held.lost();
         };
+        if let Some(first) = past.first()
+            && let Err(error) = first.is_over_before(&held.client)
+            && self.minds_late_copies()
+            && request.writes()
+        {
+            return Err(Failed::Broken(Failure::permanent(), error));
+        }
         let in_short = within.filter(|within| *within < self.core.response_timeout);
         if let Some(within) = in_short {
             held.redis.set_response_timeout(within);
         }
-        let Wire { redis, counts, .. } = &mut *held;
+        let Wire {
+            redis,
+            counts,
+            client,
+            ..
+        } = &mut *held;
         let mark = counts.mark();
         let waiting = counted::Waiting(counts, mark);
+        let sending = Sending { past, over: client };
         let sent = request.send(redis).await;
         if sent.is_ok() {
             mem::forget(waiting);
         } else {
             drop(waiting);
         }
+        mem::forget(sending);
         let failed = match sent {
             Ok(answer) => match request.refusal(&answer) {
                 Some(failure) => Failed::Refused(failure, answer),
@@ -249,6 +276,9 @@ impl Connection {
                     || is_late(&error) && in_short.is_none() && held.counts.is_silent_since(mark);
                 let is_lost = has_broken(&error) || is_silent();
                 let failed = Failed::of(request, error, &held.counts, mark);
+                if failed.classify().effect != Effect::Unsent {
+                    past.was_sent_over(&held.client);
+                }
                 if is_lost {
                     failed.lost_with(held.lost())
                 } else {
@@ -261,6 +291,39 @@ impl Connection {
             held.lost();
         }
         Err(failed)
+    }
+}
+
+/// What the attempts of a command so far have left.
+#[derive(Default)]
+struct Past {
+    /// Whether one may have taken effect, in part or as a whole, also one that was cut.
+    may_be_done: AtomicBool,
+    /// What the last of these went over.
+    first: Mutex<Option<Arc<Client>>>,
+}
+
+impl Past {
+    fn first(&self) -> Option<Arc<Client>> {
+        let first = self.first.lock();
+        first.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn was_sent_over(&self, client: &Arc<Client>) {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        *first = Some(Arc::clone(client));
+    }
+}
+
+/// An attempt that is being sent. One that is cut may have been.
+struct Sending<'a> {
+    past: &'a Past,
+    over: &'a Arc<Client>,
+}
+
+impl Drop for Sending<'_> {
+    fn drop(&mut self) {
+        self.past.was_sent_over(self.over);
     }
 }
 

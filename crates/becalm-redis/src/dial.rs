@@ -22,6 +22,7 @@ use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 
 use crate::counted::{Counted, Counts};
+use crate::fence::{Client, Fence};
 use crate::gathered::Gathered;
 use crate::login::{Credentials, Login};
 use crate::replies::Replies;
@@ -36,6 +37,7 @@ pub(crate) struct Dialler {
     pub tls: Option<crate::tls::Tls>,
     pub login: Option<Login>,
     pub pacer: Pacer,
+    pub fence: Fence,
     /// The most that an answer may have, in bytes.
     pub answer_bytes: u64,
     /// Of the dial alone, without the waits for its login and its turn.
@@ -47,6 +49,7 @@ pub(crate) struct Dialler {
 pub(crate) struct Wire {
     pub redis: MultiplexedConnection,
     pub counts: Arc<Counts>,
+    pub client: Arc<Client>,
     _driver: Arc<Driver>,
 }
 
@@ -64,8 +67,8 @@ pub(crate) type Dialled = Result<Wire, (Failure, RedisError)>;
 impl Dialler {
     /// Connects, logs in, and asks whether the server is there. It ends in time, also where nobody answers: everybody waits for it.
     ///
-    /// With `is_in_turn` an answer that no command has asked for ends the connection. A connection that may become one of
-    /// messages is without it.
+    /// With `is_in_turn` an answer that no command has asked for ends the connection, and all those before it that were dialled so are
+    /// given up. A connection that may become one of messages is without it.
     pub async fn dial(&self, response_timeout: Duration, is_in_turn: bool) -> Dialled {
         let login = match &self.login {
             Some(login) => Some(login.renewed().await.map_err(|none| {
@@ -119,9 +122,15 @@ impl Dialler {
             let answer = redis.req_packed_command(&command).await?;
             answer.extract_error()?;
         }
+        let client = if is_in_turn {
+            self.fence.close_behind(&mut redis).await?
+        } else {
+            Arc::default()
+        };
         Ok(Wire {
             redis,
             counts,
+            client,
             _driver: driver,
         })
     }

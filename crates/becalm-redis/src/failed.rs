@@ -21,6 +21,9 @@ pub(crate) trait Request: Copy {
     /// What sending it again does, to a caller who reads its answer or not.
     fn repeat(self, is_read: bool) -> Repeat;
 
+    /// Whether it may change anything.
+    fn writes(self) -> bool;
+
     async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Self::Answer>;
 
     /// How many of its bytes must have left before anything can have taken effect.
@@ -44,6 +47,10 @@ impl Request for &Cmd {
 
     fn repeat(self, _: bool) -> Repeat {
         commands::repeat(self)
+    }
+
+    fn writes(self) -> bool {
+        commands::writes(self)
     }
 
     async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Value> {
@@ -95,6 +102,10 @@ impl Request for Many<'_> {
         } else {
             commands::repeat_all_unread(self.pipeline)
         }
+    }
+
+    fn writes(self) -> bool {
+        self.pipeline.cmd_iter().any(commands::writes)
     }
 
     async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Vec<Value>> {

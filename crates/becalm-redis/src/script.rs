@@ -111,6 +111,10 @@ impl Request for Named<'_, '_> {
         commands::repeat(&self.call.command(self.name, false))
     }
 
+    fn writes(self) -> bool {
+        true
+    }
+
     async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Value> {
         let is_unknown = &self.call.script.is_unknown;
         let is_whole = is_unknown.load(Ordering::Relaxed);
@@ -187,6 +191,7 @@ mod tests {
                 // Words stand on lines of their own, behind their lengths.
                 let answer = match line.trim_end() {
                     "PING" => "+PONG\r\n",
+                    "CLIENT" => "-ERR unknown command\r\n",
                     "LOAD" => "+6d1a\r\n",
                     "EVAL" => {
                         counts.whole.fetch_add(1, Ordering::SeqCst);

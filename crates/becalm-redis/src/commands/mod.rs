@@ -48,6 +48,14 @@ pub fn repeat(command: &Cmd) -> Repeat {
     }
 }
 
+/// Whether a copy of this command that comes late may change anything.
+pub(crate) fn writes(command: &Cmd) -> bool {
+    let words = Arguments::of(command);
+    table::row(words).is_none_or(|row| {
+        row.rule.repeat(words) != Repeat::Freely || row.touch.of(words).writes_a_key()
+    })
+}
+
 /// Why the table says so of the command of this name, such as `"INCR"` or `"CONFIG|SET"`; `None` of one that it does not know.
 pub fn reason(name: &str) -> Option<&'static str> {
     table::named(name).map(|row| row.why)

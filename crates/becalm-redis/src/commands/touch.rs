@@ -72,6 +72,10 @@ impl Touch {
         }
     }
 
+    pub fn writes_a_key(self) -> bool {
+        self.writes != Aspects::NONE && !matches!(self.places, Places::Nowhere)
+    }
+
     pub const fn reads(places: Places) -> Self {
         Self::of(Aspects::VALUE, Aspects::NONE, false, places)
     }

@@ -45,7 +45,7 @@ impl FleetBucket {
     pub fn new(redis: &Connection, name: &str) -> Self {
         Self {
             // An exchange has a number, by which the script sees that it has come before.
-            redis: redis.repeatable(),
+            redis: redis.numbered(),
             // In one slot of a cluster: what stands between the braces is hashed, unless it is empty (cluster specification,
             // "Hash tags").
             keys: ["bucket", "known", "silent"]

@@ -68,7 +68,7 @@ impl Store {
     ) -> Self {
         let of_group = |what: &str| format!("{stream}:{group}:{what}");
         Self {
-            redis: redis.repeatable(),
+            redis: redis.numbered(),
             keys: Keys {
                 again: of_group("again"),
                 later: of_group("later"),

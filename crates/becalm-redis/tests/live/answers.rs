@@ -9,7 +9,7 @@ use redis::{RedisResult, cmd, pipe};
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 
-use crate::unfit::command;
+use crate::unfit::{command, greeting};
 
 /// A server that answers its nth command (but PING) so; an empty answer is none.
 async fn server(
@@ -26,9 +26,9 @@ async fn server(
             tokio::spawn(async move {
                 let mut client = BufReader::new(client);
                 while let Some(words) = command(&mut client).await {
-                    let bytes = match &*words[0] {
-                        "PING" => b"+PONG\r\n".to_vec(),
-                        _ => answer(counted.fetch_add(1, Ordering::SeqCst), &words),
+                    let bytes = match greeting(&words) {
+                        Some(greeting) => greeting.to_vec(),
+                        None => answer(counted.fetch_add(1, Ordering::SeqCst), &words),
                     };
                     if client.write_all(&bytes).await.is_err() {
                         break;

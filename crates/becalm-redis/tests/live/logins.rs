@@ -167,6 +167,7 @@ fn silent_at_first() -> String {
                 let answer: &[u8] = match &*line {
                     "PING" => b"+PONG\r\n",
                     "GET" => b"$-1\r\n",
+                    "CLIENT" => b"-ERR unknown command\r\n",
                     _ => continue,
                 };
                 stream.write_all(answer).expect("it is there");

@@ -11,6 +11,7 @@ mod fleet;
 mod fleet_processes;
 mod generated;
 mod grammar;
+mod late;
 mod logins;
 mod proxy;
 #[cfg(feature = "streams")]

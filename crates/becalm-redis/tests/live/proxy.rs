@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
+use tokio::time::sleep;
 
 #[derive(Default)]
 struct State {
     swallows: AtomicBool,
     takes_next: AtomicBool,
+    /// For how long what clients send is held back after the cut, in milliseconds; 0 if it is not.
+    holds: AtomicU64,
+    held: AtomicU64,
     connects: AtomicU64,
     cut: Notify,
 }
@@ -50,9 +55,21 @@ impl Proxy {
         self.state.takes_next.store(true, Ordering::SeqCst);
     }
 
+    /// From here on what clients send is held back. It comes to the server this long after the cut.
+    pub fn hold(&self, after_the_cut: Duration) {
+        let millis = u64::try_from(after_the_cut.as_millis()).expect("seconds");
+        self.state.holds.store(millis, Ordering::SeqCst);
+    }
+
+    /// How many bytes have been held back.
+    pub fn held(&self) -> u64 {
+        self.state.held.load(Ordering::SeqCst)
+    }
+
     /// Closes all connections; the next work again.
     pub fn cut(&self) {
         self.state.cut.notify_waiters();
+        self.state.holds.store(0, Ordering::SeqCst);
         self.state.swallows.store(false, Ordering::SeqCst);
     }
 
@@ -68,6 +85,8 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
     };
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
+    let mut held = Vec::new();
+    let mut delay = Duration::ZERO;
     let answers = async {
         let mut piece = vec![0; 4096];
         while let Ok(read @ 1..) = from_server.read(&mut piece).await {
@@ -81,9 +100,34 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
             }
         }
     };
+    let commands = async {
+        let mut piece = vec![0; 4096];
+        while let Ok(read @ 1..) = from_client.read(&mut piece).await {
+            match state.holds.load(Ordering::SeqCst) {
+                0 if held.is_empty() => {
+                    if to_server.write_all(&piece[..read]).await.is_err() {
+                        break;
+                    }
+                }
+                millis => {
+                    delay = delay.max(Duration::from_millis(millis));
+                    held.extend_from_slice(&piece[..read]);
+                    state.held.fetch_add(read as u64, Ordering::SeqCst);
+                }
+            }
+        }
+    };
     tokio::select! {
         () = cut => (),
         () = answers => (),
-        _ = copy(&mut from_client, &mut to_server) => (),
+        () = commands => (),
+    }
+    drop((from_client, to_client));
+    if !held.is_empty() {
+        sleep(delay).await;
+        let _ = to_server.write_all(&held).await;
+        let _ = to_server.shutdown().await;
+        // Until the server has taken it.
+        let _ = from_server.read_to_end(&mut Vec::new()).await;
     }
 }

@@ -32,6 +32,17 @@ pub async fn command(client: &mut BufReader<TcpStream>) -> Option<Vec<String>> {
     Some(words)
 }
 
+/// What a server says to a connection that is new.
+pub fn greeting(words: &[String]) -> Option<&'static [u8]> {
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    match *words {
+        ["PING"] => Some(b"+PONG\r\n"),
+        ["CLIENT", "INFO"] => Some(b"$18\r\nid=1 addr=a laddr=\r\n"),
+        ["CLIENT", "KILL", ..] => Some(b":0\r\n"),
+        _ => None,
+    }
+}
+
 /// A server of one's own that answers what `answer` says, and how many connections it had.
 async fn server(answer: fn(&str) -> &'static [u8]) -> (String, tokio::sync::watch::Receiver<u32>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -43,10 +54,7 @@ async fn server(answer: fn(&str) -> &'static [u8]) -> (String, tokio::sync::watc
             tokio::spawn(async move {
                 let mut client = BufReader::new(client);
                 while let Some(words) = command(&mut client).await {
-                    let answer = match &*words[0] {
-                        "PING" => b"+PONG\r\n",
-                        _ => answer(&words[1]),
-                    };
+                    let answer = greeting(&words).unwrap_or_else(|| answer(&words[1]));
                     if client.write_all(answer).await.is_err() {
                         break;
                     }

@@ -1,0 +1,250 @@
+//! Does a first copy take effect that comes late, after its repetition was acknowledged and others have written?
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use becalm_redis::{Builder, Connection, LateCopies};
+use redis::{AsyncCommands, Cmd, Commands, Pipeline, RedisResult, cmd, pipe};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::proxy::Proxy;
+use crate::server::Server;
+
+/// A write of `first`, the one of `last` after it, and what is left then.
+fn writes(key: &str, first: u64, last: u64) -> Vec<(&'static str, [Pipeline; 2])> {
+    let set = |number| cmd("SET").arg(key).arg(number).take();
+    let hset = |number| cmd("HSET").arg(key).arg("f").arg(number).take();
+    let lasts = cmd("EXPIRE").arg(key).arg(1_000).take();
+    let deleted = cmd("DEL").arg(key).take();
+    let all = |commands: &[&Cmd], is_transaction: bool| {
+        let mut all = pipe();
+        if is_transaction {
+            all.atomic();
+        }
+        for command in commands {
+            all.add_command((*command).clone()).ignore();
+        }
+        all
+    };
+    let one = |command: &Cmd| all(&[command], false);
+    vec![
+        ("SET", [one(&set(first)), one(&set(last))]),
+        ("HSET", [one(&hset(first)), one(&hset(last))]),
+        ("DEL", [one(&deleted), one(&set(last))]),
+        (
+            "pipeline",
+            [all(&[&set(first), &lasts], false), one(&set(last))],
+        ),
+        (
+            "MULTI",
+            [all(&[&hset(first), &lasts], true), one(&hset(last))],
+        ),
+    ]
+}
+
+async fn send(redis: &Connection, all: &Pipeline) -> RedisResult<()> {
+    let commands: Vec<_> = all.cmd_iter().collect();
+    match &*commands {
+        [one] if !all.is_transaction() => one.exec_async(&mut redis.for_effect()).await,
+        _ => all.exec_async(&mut redis.clone()).await,
+    }
+}
+
+fn left(server: &Server, key: &str) -> String {
+    let mut plain = server.plain();
+    let kind: String = cmd("TYPE").arg(key).query(&mut plain).expect("it is told");
+    match &*kind {
+        "hash" => plain.hget(key, "f").expect("it is there"),
+        "string" => plain.get(key).expect("it is there"),
+        other => panic!("{key} is {other}"),
+    }
+}
+
+/// One that goes over a proxy which holds it back, and is cut then.
+async fn held_back<T: Send + 'static>(
+    proxy: &Proxy,
+    delay: Duration,
+    write: impl Future<Output = T> + Send + 'static,
+) -> tokio::task::JoinHandle<T> {
+    proxy.hold(delay);
+    let before = proxy.held();
+    let writing = tokio::spawn(write);
+    while proxy.held() == before {
+        sleep(Duration::from_millis(1)).await;
+    }
+    proxy.cut();
+    writing
+}
+
+/// Of each kind of write and each delay, how many rounds: the last acknowledged one stands.
+async fn last_acknowledged_stands(rounds: u64, delays: &[u64]) -> usize {
+    let server = Arc::new(Server::started(&[]));
+    let mut all = JoinSet::new();
+    for (at, delay) in delays.iter().enumerate() {
+        let (server, delay) = (Arc::clone(&server), Duration::from_millis(*delay));
+        for kind in 0..writes("", 0, 0).len() {
+            let server = Arc::clone(&server);
+            all.spawn(async move {
+                let proxy = Proxy::to(server.port()).await;
+                let redis = Connection::open(&proxy.url()).expect("an address");
+                let key = format!("{at}-{kind}");
+                for round in 0..rounds {
+                    let (first, last) = (2 * round, 2 * round + 1);
+                    let (name, [write, after]) = writes(&key, first, last).swap_remove(kind);
+                    cmd("DEL")
+                        .arg(&key)
+                        .exec(&mut server.plain())
+                        .expect("no key");
+                    let ready: RedisResult<String> =
+                        cmd("PING").query_async(&mut redis.clone()).await;
+                    ready.expect("it is there");
+                    let one = redis.clone();
+                    let writing = held_back(&proxy, delay, async move { send(&one, &write).await });
+                    let done = writing.await.await.expect("no panic");
+                    done.expect("it is repeated");
+                    // By the same client, or another.
+                    if round % 2 == 0 {
+                        send(&redis, &after).await.expect("it is written");
+                    } else {
+                        after.exec(&mut server.plain()).expect("it is written");
+                    }
+                    sleep(delay + Duration::from_millis(50)).await;
+                    assert_eq!(
+                        left(&server, &key),
+                        last.to_string(),
+                        "{name} after {delay:?}"
+                    );
+                }
+            });
+        }
+    }
+    let cases = all.len();
+    all.join_all().await;
+    cases * usize::try_from(rounds).expect("few")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_acknowledged_write_stands_though_first_copies_come_late() {
+    last_acknowledged_stands(2, &[100, 700]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "two minutes: scripts/prove redis-late"]
+async fn in_full() {
+    let delays: Vec<u64> = (1..=20)
+        .map(|at| at * at * 5_000 / 400)
+        .map(|it| it.max(100))
+        .collect();
+    let cases = last_acknowledged_stands(20, &delays).await;
+    println!("{cases} first copies held back for 0.1 to 5 s: the last acknowledged write stands");
+}
+
+/// What is never sent again may come late as well: an error says that it may have taken effect, and what is seen
+/// after it is the end of it.
+#[tokio::test]
+async fn what_is_seen_after_an_error_stands() {
+    let server = Server::started(&[]);
+    let proxy = Proxy::to(server.port()).await;
+    let redis = Connection::open(&proxy.url()).expect("an address");
+    let () = redis.clone().set("k", 1).await.expect("it is set");
+    let mut one = redis.clone();
+    let counting = async move { one.incr::<_, _, u64>("k", 1).await };
+    let counted = held_back(&proxy, Duration::from_millis(300), counting).await;
+    counted.await.expect("no panic").expect_err("it is unknown");
+    assert_eq!(redis.clone().get("k").await, Ok(1));
+    sleep(Duration::from_millis(400)).await;
+    assert_eq!(redis.clone().get("k").await, Ok(1));
+}
+
+fn without(right: &str) -> Server {
+    let server = Server::started(&[]);
+    let mut rights = cmd("ACL");
+    rights
+        .arg("SETUSER")
+        .arg("default")
+        .arg(format!("-client|{right}"));
+    rights.exec(&mut server.plain()).expect("a right less");
+    server
+}
+
+#[tokio::test]
+async fn where_nothing_ends_the_first_connection_what_writes_is_sent_once_and_the_error_says_why() {
+    for right in ["kill", "info"] {
+        let server = without(right);
+        let proxy = Proxy::to(server.port()).await;
+        let redis = Connection::open(&proxy.url()).expect("an address");
+        let () = redis.clone().set("k", 1).await.expect("it is set");
+        let late = Duration::from_millis(100);
+
+        let mut one = redis.clone();
+        let reading = held_back(&proxy, late, async move { one.get::<_, u64>("k").await }).await;
+        assert_eq!(
+            reading.await.expect("no panic"),
+            Ok(1),
+            "reads are repeated"
+        );
+
+        let mut scripts = redis.repeatable();
+        let mut eval = cmd("EVAL");
+        eval.arg("return redis.call('SET', KEYS[1], 2)")
+            .arg(1)
+            .arg("k");
+        let calling = async move { eval.exec_async(&mut scripts).await };
+        let called = held_back(&proxy, late, calling)
+            .await
+            .await
+            .expect("no panic");
+        called.expect_err("it writes");
+
+        let mut one = redis.clone();
+        let writing = async move { one.set::<_, _, ()>("k", 2).await };
+        let written = held_back(&proxy, late, writing)
+            .await
+            .await
+            .expect("no panic");
+        let error = written.expect_err("it writes").to_string();
+        assert!(
+            error.contains("+client|kill")
+                && error.contains("late_copies")
+                && error.contains("NOPERM"),
+            "{error}"
+        );
+
+        let accepting = Builder::new(&proxy.url()).expect("an address");
+        let accepting = accepting.late_copies(LateCopies::Accept).build();
+        let mut accepting = accepting.expect("valid settings");
+        let () = accepting.set("a", 1).await.expect("it is set");
+        let writing = async move { accepting.set::<_, _, ()>("a", 2).await };
+        let written = held_back(&proxy, late, writing)
+            .await
+            .await
+            .expect("no panic");
+        written.expect("it is accepted");
+    }
+}
+
+/// A connection that has the number of a former one and is another's: its server was started anew.
+#[tokio::test]
+async fn nobody_else_is_thrown_out() {
+    let mut server = Server::started(&[]);
+    let redis = Connection::open(&server.url()).expect("an address");
+    let () = redis.clone().set("k", 1).await.expect("it is set");
+    let number = |connection: &mut redis::Connection| -> u64 {
+        cmd("CLIENT")
+            .arg("ID")
+            .query(connection)
+            .expect("it is told")
+    };
+    let last = number(&mut server.plain());
+    server.kill();
+    server.start();
+    let mut strangers = vec![server.plain()];
+    while number(strangers.last_mut().expect("one")) < last {
+        strangers.push(server.plain());
+    }
+    assert_eq!(redis.clone().get("k").await, Ok(1));
+    for stranger in &mut strangers {
+        let _ = number(stranger);
+    }
+}
