@@ -190,7 +190,8 @@ impl RequestBuilder {
     /// Sends the request, again where that is safe and affordable, until an answer is no failure or becalm stops.
     ///
     /// The last answer comes back as it came, be it a 503, with the [`Stopped`](becalm::run::Stopped) of
-    /// the call in its [extensions](Response::extensions).
+    /// the call in its [extensions](Response::extensions). A success by a later attempt has its [`Attempt`](becalm::Attempt) there; without
+    /// one it is the first attempt's.
     ///
     /// Dropping the future cancels the call and returns what it held.
     ///

@@ -25,7 +25,7 @@ names! {
     /// All attempts of the policy were used (or retries are switched off).
     AttemptsExhausted = "attempts_exhausted", "all attempts were used";
     /// The server's own delay is beyond the longest accepted one, or beyond the deadline.
-    HintTooLong = "hint_too_long", "the server asked for a longer wait than is accepted";
+    HintTooLong = "hint_too_long", "the server asked for a longer wait than is accepted or the deadline leaves";
     /// The wait would pass the deadline, or the deadline cut the attempt.
     DeadlineExceeded = "deadline_exceeded", "the deadline leaves no time";
     /// The circuit breaker is open, here or, for more than a fifth of the attempts, in a layer below.

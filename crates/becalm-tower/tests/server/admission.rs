@@ -269,6 +269,16 @@ async fn a_burst_waits_its_turn_and_beyond_the_queue_is_shed_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_burst_waits_as_long_as_a_queue_that_stands_where_that_is_longer() {
+    let layer = layer(80).interval(Duration::from_millis(1));
+    let layer = layer.target(Duration::from_millis(30));
+    let waits = waits(&layer, 100).await;
+    // At the end of the wait a place falls free, and the two are not in order.
+    let longest = waits.iter().flatten().max();
+    assert!((Some(&20)..=Some(&30)).contains(&longest), "{waits:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn in_a_queue_that_stands_nobody_waits_longer_than_the_target() {
     let layer = layer(1000);
     // Not empty for longer than the interval.

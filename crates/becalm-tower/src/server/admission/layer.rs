@@ -99,17 +99,18 @@ impl AdmissionLayer {
         })
     }
 
-    /// Sets how long a request may wait in a queue that stands. Default 5 ms.
+    /// Sets how long a request may wait in a queue that stands, and the least that it may wait in a burst. Default 5 ms.
     ///
     /// If a place falls free more rarely, by the time that a request takes over the number of places, set it to a few
-    /// times that: otherwise the most critical are shed as well, for want of a place in time.
+    /// times that: otherwise the most critical are shed as well, for want of a place in time. A handler of 1 s with two
+    /// places frees one each 500 ms, and wants 2 s.
     pub fn target(mut self, target: Duration) -> Self {
         self.target = target;
         self
     }
 
     /// Sets how long a queue may go without being empty before it stands, and how long a request may wait until
-    /// then. Default 100 ms.
+    /// then, unless the [target](Self::target) is longer. Default 100 ms.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
@@ -201,7 +202,8 @@ impl AdmissionLayer {
     pub(super) fn patience(&self, now: Instant) -> Instant {
         let last_empty = Instant::from_nanos(self.last_empty.load(Ordering::Relaxed));
         let stands = now.since(last_empty) > self.interval;
-        let wait = if stands { self.target } else { self.interval };
+        let burst = self.interval.max(self.target);
+        let wait = if stands { self.target } else { burst };
         now.after(self.places.max_wait().map_or(wait, |most| most.min(wait)))
     }
 
