@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::future::pending;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,8 +41,11 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// Hands each message to the handler, until it is stopped. Then it takes nothing more, finishes what runs, gives back what has not begun,
-    /// and comes back.
+    /// Hands each message to the handler, until the future `stop` ends, whatever it ends with. Then it takes nothing more, finishes what runs,
+    /// gives back what has not begun, and comes back.
+    ///
+    /// `stop` is `tokio::signal::ctrl_c()`, a `oneshot::Receiver`, `cancelled_owned()` of a `CancellationToken`, or [`Cancel::cancelled`];
+    /// [`pending::<()>()`](std::future::pending) never stops it. Dropping the future of `run` stops at once: other consumers claim what runs.
     ///
     /// What the error of a handler means, [`Classify`] says: permanent is dead at once, throttled with a hint waits for as long. A panic
     /// or the policy's `attempt_timeout` counts as transient. While Redis is away it waits for it.
@@ -51,14 +54,13 @@ impl Consumer {
     ///
     /// Redis refuses what no waiting mends: a login, a right, a key of another type. Handlers that run are dropped, and messages that were
     /// taken are claimed by others.
-    pub async fn run<F, R, E>(self, stop: Cancel, handler: F) -> RedisResult<()>
+    pub async fn run<F, R, E>(self, stop: impl Future, handler: F) -> RedisResult<()>
     where
         F: Fn(Message) -> R,
         R: Future<Output = Result<(), E>> + Send + 'static,
         E: Classify + Display + Send + 'static,
     {
-        let mut session = Session::new(self, stop);
-        session.run(handler).await
+        Session::new(self).run(pin!(stop), handler).await
     }
 }
 
@@ -82,6 +84,7 @@ const LOOK: Duration = Duration::from_secs(5);
 
 struct Session {
     of: Consumer,
+    /// Cancelled when it is to stop.
     stop: Cancel,
     seed: Seed,
     began: time::Instant,
@@ -108,13 +111,13 @@ struct Session {
 }
 
 impl Session {
-    fn new(of: Consumer, stop: Cancel) -> Self {
+    fn new(of: Consumer) -> Self {
         let now = time::Instant::now();
         Self {
             keep_at: now + of.claim_after / 3,
             start: of.start.clone(),
             of,
-            stop,
+            stop: Cancel::new(),
             seed: Seed::entropy(),
             began: now,
             handlers: JoinSet::new(),
@@ -133,16 +136,14 @@ impl Session {
         }
     }
 
-    async fn run<F, R, E>(&mut self, handler: F) -> RedisResult<()>
+    async fn run<F, R, E>(&mut self, mut stop: Pin<&mut impl Future>, handler: F) -> RedisResult<()>
     where
         F: Fn(Message) -> R,
         R: Future<Output = Result<(), E>> + Send + 'static,
         E: Classify + Display + Send + 'static,
     {
-        let stop = self.stop.clone();
-        let mut is_stopping = false;
         loop {
-            if is_stopping {
+            if self.stop.is_cancelled() {
                 self.give_back();
                 if self.taken.is_empty() && self.asking.is_none() {
                     // It is no loss if this is.
@@ -156,7 +157,7 @@ impl Session {
             self.keep();
             let alarm = self.alarm();
             tokio::select! {
-                () = stop.cancelled(), if !is_stopping => is_stopping = true,
+                _ = &mut stop, if !self.stop.is_cancelled() => self.stop.cancel(),
                 Some(ended) = self.handlers.join_next_with_id() => self.handled(ended),
                 Some(settled) = self.settling.join_next() => {
                     if let Ok((place, settled)) = settled {

@@ -7,13 +7,12 @@
 //! ```no_run
 //! # async fn ship(_: &str) -> std::io::Result<()> { Ok(()) }
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use becalm_redis::{Connection, becalm::Cancel, streams::Consumer};
+//! use becalm_redis::{Connection, streams::Consumer};
 //!
 //! let redis = Connection::open("redis://127.0.0.1/")?;
-//! let stop = Cancel::new(); // cancelled on a signal: what runs is finished
 //! Consumer::builder(redis, "orders", "shipping").build()?
-//!     .run(stop, |message| async move { ship(message.text("order").unwrap_or_default()).await })
-//!     .await?;
+//!     .run(tokio::signal::ctrl_c(), |message| async move { ship(message.text("order").unwrap_or_default()).await })
+//!     .await?; // after Ctrl-C: what ran is finished
 //! # Ok(())
 //! # }
 //! ```

@@ -1,5 +1,6 @@
 //! What do consumers and servers that are killed, and outages, leave behind?
 
+use std::future;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -43,7 +44,7 @@ async fn victim() {
     let ended = consumer
         .build()
         .expect("valid")
-        .run(Cancel::new(), handler)
+        .run(future::pending::<()>(), handler)
         .await;
     panic!("{ended:?}");
 }
@@ -116,7 +117,7 @@ async fn a_redis_that_is_killed_and_comes_back_loses_no_message() {
             .concurrency(4)
             .build()
             .expect("valid");
-        running.spawn(consumer.run(stop.clone(), handler.clone()));
+        running.spawn(consumer.run(stop.cancelled(), handler.clone()));
     }
     while seen.len() < 40 {
         sleep(millis(5)).await;

@@ -1,5 +1,6 @@
 //! What does a consumer of a stream do when Redis refuses, forgets or is full, and its handler panics?
 
+use std::future;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -51,7 +52,7 @@ fn held(server: &Server) -> Vec<String> {
 async fn ends(redis: Connection) -> RedisResult<()> {
     let consumer = Consumer::builder(redis, "orders", "shipping");
     let consumer = consumer.build().expect("valid settings");
-    let running = consumer.run(Cancel::new(), |_| async { Ok::<_, Fault>(()) });
+    let running = consumer.run(future::pending::<()>(), |_| async { Ok::<_, Fault>(()) });
     let ended = timeout(Duration::from_secs(20), running).await;
     ended.expect("it ends")
 }
@@ -112,7 +113,7 @@ async fn a_breaker_of_its_commands_does_not_end_it() {
     let consumer = consumer.claim_after(millis(300)).build().expect("valid");
     let (stop, handled) = (Cancel::new(), Handled::default());
     let record = handled.clone();
-    let running = tokio::spawn(consumer.run(stop.clone(), move |message| {
+    let running = tokio::spawn(consumer.run(stop.cancelled(), move |message| {
         record.add(&message);
         async { Ok::<_, Fault>(()) }
     }));

@@ -1,6 +1,7 @@
 //! Does a consumer of a stream lose nothing, keep order and share with others?
 
 use std::collections::HashMap;
+use std::future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use becalm_redis::Connection;
 use becalm_redis::streams::{Builder, Consumer, InvalidConsumer, Message};
 use redis::Commands;
 use redis::streams::{StreamInfoConsumersReply, StreamPendingReply, StreamRangeReply};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -82,7 +83,7 @@ where
     let mut running = JoinSet::new();
     for builder in builders {
         let consumer = builder.build().expect("valid settings");
-        running.spawn(consumer.run(stop.clone(), handler.clone()));
+        running.spawn(consumer.run(stop.cancelled(), handler.clone()));
     }
     let began = Instant::now();
     while !is_over() {
@@ -334,16 +335,16 @@ async fn what_runs_is_finished_when_it_is_stopped_and_the_rest_is_left_to_others
             Ok::<_, Fault>(())
         }
     };
-    let stop = Cancel::new();
+    let (stop, stopped) = oneshot::channel::<()>();
     let consumer = builder(&server, "shipping")
         .concurrency(2)
         .build()
         .expect("valid");
-    let running = tokio::spawn(consumer.run(stop.clone(), waits));
+    let running = tokio::spawn(consumer.run(stopped, waits));
     while begun.load(Ordering::SeqCst) < 2 {
         sleep(millis(5)).await;
     }
-    stop.cancel();
+    stop.send(()).expect("it runs");
     gate.add_permits(2);
     running.await.expect("no panic").expect("it ends well");
     assert_eq!(
@@ -396,7 +397,7 @@ async fn a_move_that_redis_refuses_ends_it_and_loses_nothing() {
         async { Err(Fault(Failure::permanent())) }
     };
     let consumer = builder(&server, "shipping").build().expect("valid");
-    let ended = consumer.run(Cancel::new(), fails.clone());
+    let ended = consumer.run(future::pending::<()>(), fails.clone());
     let ended = tokio::time::timeout(Duration::from_secs(10), ended).await;
     let refused = ended.expect("it ends").expect_err("refused");
     assert_eq!(refused.code(), Some("WRONGTYPE"));
