@@ -8,7 +8,7 @@ use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Pacer, Reconnect, SharedConnection};
 use becalm::support::within;
 use becalm::{Policy, Retrier};
-use redis::{ConnectionInfo, IntoConnectionInfo, RedisError};
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisError};
 #[cfg(feature = "rustls")]
 use tokio_rustls::rustls::{self, ClientConfig};
 
@@ -65,7 +65,8 @@ impl Connection {
 }
 
 impl Builder {
-    /// To this address: `redis://user:password@host:port/db`, `rediss://` with the feature `rustls`, `redis+unix:///path`.
+    /// To this address: `redis://user:password@host:port/db`, `rediss://` with the feature `rustls`, `redis+unix:///path`. `?protocol=resp3`
+    /// speaks version 3 of the protocol.
     ///
     /// # Errors
     ///
@@ -81,8 +82,34 @@ impl Builder {
         }
         let plain = tls.map(|rest| format!("redis://{rest}"));
         let info = plain.as_deref().unwrap_or(address).into_connection_info();
+        Self::with(info.map_err(InvalidSettings::Address)?, tls.is_some())
+    }
+
+    /// By redis's own settings: an address, a login, a database, the version of the protocol. What they say of TCP and of TLS is not heeded: for TLS
+    /// there is `Builder::tls`, with the feature `rustls`.
+    ///
+    /// # Errors
+    ///
+    /// It is an address that this program cannot dial.
+    pub fn of(info: ConnectionInfo) -> Result<Self, InvalidSettings> {
+        let is_tls = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
+        if cfg!(not(unix)) && matches!(info.addr(), ConnectionAddr::Unix(_)) {
+            return Err(InvalidSettings::NoUnixSockets);
+        }
+        #[cfg(not(feature = "rustls"))]
+        if is_tls {
+            return Err(InvalidSettings::NoTls);
+        }
+        Self::with(info, is_tls)
+    }
+
+    #[cfg_attr(
+        not(feature = "rustls"),
+        expect(clippy::unnecessary_wraps, reason = "TLS may fail")
+    )]
+    fn with(info: ConnectionInfo, is_tls: bool) -> Result<Self, InvalidSettings> {
         let builder = Self {
-            info: info.map_err(InvalidSettings::Address)?,
+            info,
             #[cfg(feature = "rustls")]
             tls: None,
             login: None,
@@ -97,8 +124,10 @@ impl Builder {
             idle: Duration::from_secs(30),
             late_copies: LateCopies::default(),
         };
+        #[cfg(not(feature = "rustls"))]
+        let _ = is_tls;
         #[cfg(feature = "rustls")]
-        if tls.is_some() {
+        if is_tls {
             let tls = Some(Tls::of_system().map_err(InvalidSettings::Tls)?);
             return Ok(Self { tls, ..builder });
         }
@@ -184,7 +213,8 @@ impl Builder {
         self
     }
 
-    /// Sets after how much rest a connection is asked whether it is alive before it is used.
+    /// Sets after how much rest a connection is asked whether it is alive: one for commands before it is used, a subscription
+    /// while it waits.
     pub fn idle(mut self, idle: Duration) -> Self {
         self.idle = idle;
         self
@@ -231,6 +261,7 @@ impl Builder {
             answer_bytes: self.answer_bytes,
             timeout,
         });
+        let plan = reconnect.clone().plan()?;
         let (dial, response_timeout) = (Arc::clone(&dialler), self.response_timeout);
         let dial = move || {
             let dial = Arc::clone(&dial);
@@ -246,12 +277,14 @@ impl Builder {
             .build()?;
         Ok(Connection::new(Core {
             shared,
+            reconnect: plan,
             dialler,
             refusals: Refusals::new(),
             commands,
             patience: self.patience,
             response_timeout,
             late_copies: self.late_copies,
+            idle: self.idle,
         }))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use becalm::classify::Classify;
-use becalm::reconnect::SharedConnection;
+use becalm::reconnect::{Plan, SharedConnection};
 use becalm::support::before_attempts;
 use becalm::{Attempt, Effect, Failure, Operation, Retrier};
 use redis::aio::ConnectionLike;
@@ -28,7 +28,7 @@ use crate::refusals::{Refusals, Waiting, passes};
 /// over redis's own.
 #[derive(Clone)]
 pub struct Connection {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
     rule: Rule,
 }
 
@@ -46,12 +46,14 @@ enum Rule {
 
 pub(crate) struct Core {
     pub shared: SharedConnection<Wire, RedisError>,
+    pub reconnect: Plan,
     pub dialler: Arc<Dialler>,
     pub refusals: Refusals,
     pub commands: Retrier,
     pub patience: Duration,
     pub response_timeout: Duration,
     pub late_copies: LateCopies,
+    pub idle: Duration,
 }
 
 impl Connection {
@@ -117,7 +119,7 @@ impl Connection {
         self.by(Rule::Never)
     }
 
-    /// A connection of your own, for what changes or holds one: `WATCH`, `SELECT`, `BLPOP`, `SUBSCRIBE`. It is dialled once, at the
+    /// A connection of your own, for what changes or holds one: `WATCH`, `SELECT`, `BLPOP`. It is dialled once, at the
     /// pace of this one, and does not come back; its commands wait for as long as their answers take.
     ///
     /// # Errors
@@ -128,12 +130,12 @@ impl Connection {
         let dialled = self.core.dialler.dial(self.core.response_timeout, false);
         let mut wire = dialled.await.map_err(|(_, error)| error)?;
         wire.redis.set_response_timeout(Duration::MAX);
-        Ok(Dedicated::new(wire))
+        Ok(Dedicated::new(wire, self.get_db()))
     }
 
     pub(crate) async fn send<R: Request>(&self, request: R) -> RedisResult<R::Answer> {
         let operation = match (request.repeat(self.rule == Rule::Table), self.rule) {
-            (Repeat::Dedicated, _) => return Err(refusal()),
+            (Repeat::Dedicated, _) => return Err(request.elsewhere().unwrap_or_else(refusal)),
             (Repeat::Freely, Rule::Table | Rule::Effect) | (_, Rule::Always | Rule::Numbered) => {
                 Operation::Idempotent
             }

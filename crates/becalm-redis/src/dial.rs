@@ -12,8 +12,8 @@ use becalm::reconnect::Pacer;
 use becalm::support::within;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{
-    AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, ProtocolVersion,
-    RedisConnectionInfo, RedisError, cmd,
+    AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, ProtocolVersion,
+    RedisConnectionInfo, RedisError, RedisResult, Value, cmd,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -21,13 +21,16 @@ use tokio::net::TcpStream;
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 
+use crate::commands;
 use crate::counted::{Counted, Counts};
 use crate::fence::{Client, Fence};
 use crate::gathered::Gathered;
+use crate::line::{End, Line};
 use crate::login::{Credentials, Login};
 use crate::replies::Replies;
+use crate::subscription::Messages;
 
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// Where it is dialled, and as whom.
@@ -50,26 +53,55 @@ pub(crate) struct Wire {
     pub redis: MultiplexedConnection,
     pub counts: Arc<Counts>,
     pub client: Arc<Client>,
-    _driver: Arc<Driver>,
+    driver: Arc<Driver>,
 }
 
-/// The task that reads and writes. It ends with the last who holds the connection.
-struct Driver(JoinHandle<()>);
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        self.0.abort();
+impl Wire {
+    /// Closes it for all who hold it, before this returns.
+    pub fn close(&self) {
+        self.driver.close();
     }
 }
 
-pub(crate) type Dialled = Result<Wire, (Failure, RedisError)>;
+/// The task that reads and writes. It ends with the last who holds the connection.
+struct Driver {
+    task: JoinHandle<()>,
+    end: End,
+}
+
+impl Driver {
+    fn close(&self) {
+        self.end.close();
+        self.task.abort();
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+pub(crate) type Dialled<T> = Result<T, (Failure, RedisError)>;
 
 impl Dialler {
     /// Connects, logs in, and asks whether the server is there. It ends in time, also where nobody answers: everybody waits for it.
     ///
-    /// With `is_in_turn` an answer that no command has asked for ends the connection, and all those before it that were dialled so are
-    /// given up. A connection that may become one of messages is without it.
-    pub async fn dial(&self, response_timeout: Duration, is_in_turn: bool) -> Dialled {
+    /// One that is to be shared has all those before it ended that were, too.
+    pub async fn dial(&self, response_timeout: Duration, is_shared: bool) -> Dialled<Wire> {
+        self.dialled(|credentials| self.wire(credentials, response_timeout, is_shared))
+            .await
+    }
+
+    /// As [`dial`](Self::dial), for what is published.
+    pub async fn dial_for_messages(&self) -> Dialled<Messages> {
+        self.dialled(|credentials| self.messages(credentials)).await
+    }
+
+    async fn dialled<T, F: Future<Output = RedisResult<T>>>(
+        &self,
+        attempt: impl FnOnce(Option<Credentials>) -> F,
+    ) -> Dialled<T> {
         let login = match &self.login {
             Some(login) => Some(login.renewed().await.map_err(|none| {
                 let error = io::Error::other(none).into();
@@ -79,50 +111,61 @@ impl Dialler {
         };
         let _permit = self.pacer.pass().await;
         let credentials = login.as_ref().map(|login| login.value().clone());
-        let attempt = self.attempt(credentials, response_timeout, is_in_turn);
+        let attempt = attempt(credentials.or_else(|| self.own()));
         let dialled = within(self.timeout, attempt).await.unwrap_or_else(|| {
             let late = "the dial took longer than its time-out";
             Err(io::Error::new(io::ErrorKind::TimedOut, late).into())
         });
         match dialled {
-            Ok(wire) => {
+            Ok(dialled) => {
                 if let Some(login) = login {
                     login.accepted();
                 }
-                Ok(wire)
+                Ok(dialled)
             }
             Err(error) => Err((Self::meaning(&error, login), error)),
         }
     }
 
-    async fn attempt(
+    /// The login of the address.
+    fn own(&self) -> Option<Credentials> {
+        let login = self.info.redis_settings();
+        let password = login.password()?.into();
+        let username = login.username().map(Into::into);
+        Some(Credentials { username, password })
+    }
+
+    async fn messages(&self, credentials: Option<Credentials>) -> RedisResult<Messages> {
+        let stream = self.stream(&Arc::default()).await?;
+        let mut messages = Messages::new(stream, self.answer_bytes);
+        for command in greeting(self.info.redis_settings(), credentials) {
+            accepted(&command, messages.ask(&command).await?)?;
+        }
+        Ok(messages)
+    }
+
+    async fn wire(
         &self,
         credentials: Option<Credentials>,
         response_timeout: Duration,
-        is_in_turn: bool,
-    ) -> Result<Wire, RedisError> {
-        let login = self.info.redis_settings();
-        let own = || {
-            let password = login.password()?.into();
-            let username = login.username().map(Into::into);
-            Some(Credentials { username, password })
-        };
-        let credentials = credentials.or_else(own);
+        is_shared: bool,
+    ) -> RedisResult<Wire> {
         let counts = Arc::<Counts>::default();
-        let stream = self.stream(&counts).await?;
-        let stream = Replies::new(stream, self.answer_bytes, is_in_turn);
+        let (stream, end) = Line::new(self.stream(&counts).await?);
+        let stream = Replies::new(stream, self.answer_bytes);
         let stream = Gathered::new(stream);
         let config = AsyncConnectionConfig::new().set_response_timeout(Some(response_timeout));
         // It logs in below, command by command: of a refusal redis keeps no word.
         let nobody = RedisConnectionInfo::default().set_skip_set_lib_name();
         let (mut redis, driver) =
             MultiplexedConnection::new_with_config(&nobody, stream, config).await?;
-        let driver = Arc::new(Driver(tokio::spawn(driver)));
-        for command in greeting(login, credentials) {
+        let task = tokio::spawn(driver);
+        let driver = Arc::new(Driver { task, end });
+        for command in greeting(self.info.redis_settings(), credentials) {
             let answer = redis.req_packed_command(&command).await?;
-            answer.extract_error()?;
+            accepted(&command, answer)?;
         }
-        let client = if is_in_turn {
+        let client = if is_shared {
             self.fence.close_behind(&mut redis).await?
         } else {
             Arc::default()
@@ -131,7 +174,7 @@ impl Dialler {
             redis,
             counts,
             client,
-            _driver: driver,
+            driver,
         })
     }
 
@@ -215,6 +258,24 @@ fn greeting(
     });
     let select = (login.db() != 0).then(|| cmd("SELECT").arg(login.db()).take());
     hello.into_iter().chain(select).chain([cmd("PING")])
+}
+
+/// What the server has answered to its greeting.
+fn accepted(command: &Cmd, answer: Value) -> RedisResult<()> {
+    let Err(error) = answer.extract_error() else {
+        return Ok(());
+    };
+    let is_unknown = || {
+        error
+            .detail()
+            .is_some_and(|it| it.starts_with("unknown command"))
+    };
+    let is_old = error.code() == Some("NOPROTO") || error.code() == Some("ERR") && is_unknown();
+    if is_old && commands::name(command) == "HELLO" {
+        let sentence = "the server does not speak RESP3: leave protocol=resp3 out of its address";
+        return Err((ErrorKind::Client, sentence, error.to_string()).into());
+    }
+    Err(error)
 }
 
 /// The error that the server answered, in its own words.

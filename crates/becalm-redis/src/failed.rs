@@ -26,6 +26,11 @@ pub(crate) trait Request: Copy {
 
     async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Self::Answer>;
 
+    /// Where it is to be sent instead, if no connection of commands has its answers.
+    fn elsewhere(self) -> Option<RedisError> {
+        None
+    }
+
     /// How many of its bytes must have left before anything can have taken effect.
     fn least(self) -> usize;
 
@@ -55,6 +60,10 @@ impl Request for &Cmd {
 
     async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Value> {
         redis.send_packed_command(self).await
+    }
+
+    fn elsewhere(self) -> Option<RedisError> {
+        commands::elsewhere(self)
     }
 
     fn least(self) -> usize {
@@ -115,6 +124,10 @@ impl Request for Many<'_> {
             count,
         } = self;
         redis.send_packed_commands(pipeline, offset, count).await
+    }
+
+    fn elsewhere(self) -> Option<RedisError> {
+        self.pipeline.cmd_iter().find_map(commands::elsewhere)
     }
 
     /// Of a transaction all, since nothing happens before `EXEC`; of a pipeline its first command.

@@ -18,6 +18,7 @@ mod failed;
 mod fence;
 mod fleet_budget;
 mod gathered;
+mod line;
 mod login;
 mod refusals;
 mod replies;
@@ -25,6 +26,7 @@ mod rest_delays;
 mod script;
 #[cfg(feature = "streams")]
 pub mod streams;
+pub mod subscription;
 #[cfg(feature = "rustls")]
 mod tls;
 
@@ -39,3 +41,4 @@ pub use fleet_budget::FleetBucket;
 pub use login::Credentials;
 pub use redis;
 pub use rest_delays::RestDelays;
+pub use subscription::Subscription;

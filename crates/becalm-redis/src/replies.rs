@@ -54,20 +54,18 @@ impl From<Unfit> for io::Error {
 pub(crate) struct Replies<S> {
     stream: S,
     commands: Frames,
+    /// One for each command, and none besides: where it is not so (subscriptions, `MONITOR`), the command is refused.
     answers: Frames,
-    /// Whether a reply is to come for each command, and none besides. It is not so of subscriptions and `MONITOR`.
-    is_in_turn: bool,
     /// What has come after replies that are handed on first.
     unfit: Option<Unfit>,
 }
 
 impl<S> Replies<S> {
-    pub fn new(stream: S, most: u64, is_in_turn: bool) -> Self {
+    pub fn new(stream: S, most: u64) -> Self {
         Self {
             stream,
             commands: Frames::new(u64::MAX),
             answers: Frames::new(most),
-            is_in_turn,
             unfit: None,
         }
     }
@@ -86,12 +84,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Replies<S> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut this.stream).poll_read(context, buffer);
         let read = buffer.filled().get(before..).unwrap_or_default();
-        let allowed = if this.is_in_turn {
-            this.commands.begun
-        } else {
-            u64::MAX
-        };
-        if let Err((fit, unfit)) = this.answers.read(read, allowed) {
+        if let Err((fit, unfit)) = this.answers.read(read, this.commands.begun) {
             this.unfit = Some(unfit);
             if fit == 0 {
                 return Poll::Ready(Err(unfit.into()));
@@ -128,7 +121,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Replies<S> {
 
 /// Reads values along, which it does not keep.
 #[derive(Debug)]
-struct Frames {
+pub(crate) struct Frames {
     most: u64,
     /// Bytes of this value so far, with those that it has announced.
     length: u64,
@@ -150,7 +143,7 @@ enum At {
 }
 
 impl Frames {
-    const fn new(most: u64) -> Self {
+    pub const fn new(most: u64) -> Self {
         Self {
             most,
             length: 0,
@@ -164,8 +157,8 @@ impl Frames {
     /// many of the bytes belong to values before it.
     fn read(&mut self, all: &[u8], allowed: u64) -> Result<(), (usize, Unfit)> {
         let (mut bytes, mut fit) = (all, 0);
-        while let [byte, rest @ ..] = bytes {
-            if self.open.is_empty() && matches!(self.at, At::Kind) {
+        while let [byte, ..] = bytes {
+            if self.is_between() {
                 fit = all.len() - bytes.len();
                 let is_counted = *byte != b'>' && !(*byte == b'-' && self.begun == 0);
                 self.begun += u64::from(is_counted);
@@ -173,20 +166,43 @@ impl Frames {
                     return Err((fit, Unfit::Unasked));
                 }
             }
-            if let At::Text(left) = self.at {
-                // It was counted when it was announced.
-                let come = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
-                bytes = bytes.get(come..).unwrap_or_default();
-                match left - come as u64 {
-                    0 => self.value_ends(),
-                    left => self.at = At::Text(left),
-                }
-                continue;
-            }
-            bytes = rest;
-            self.next(*byte).map_err(|unfit| (fit, unfit))?;
+            let read = self.step(bytes).map_err(|unfit| (fit, unfit))?;
+            bytes = bytes.get(read..).unwrap_or_default();
         }
         Ok(())
+    }
+
+    /// Reads these bytes along up to the end of the value that is open: how many they are, if it ends in them.
+    pub fn value(&mut self, mut bytes: &[u8]) -> Result<Option<usize>, Unfit> {
+        let mut length = 0;
+        while !bytes.is_empty() {
+            let read = self.step(bytes)?;
+            bytes = bytes.get(read..).unwrap_or_default();
+            length += read;
+            if self.is_between() {
+                return Ok(Some(length));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_between(&self) -> bool {
+        self.open.is_empty() && matches!(self.at, At::Kind)
+    }
+
+    /// Reads one byte, or what there is of a text: how many they are.
+    fn step(&mut self, bytes: &[u8]) -> Result<usize, Unfit> {
+        let At::Text(left) = self.at else {
+            self.next(bytes.first().copied().unwrap_or_default())?;
+            return Ok(1);
+        };
+        // It was counted when it was announced.
+        let come = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
+        match left - come as u64 {
+            0 => self.value_ends(),
+            left => self.at = At::Text(left),
+        }
+        Ok(come)
     }
 
     /// A byte that is not of a text.
@@ -310,7 +326,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_to_no_command_ends_the_connection() {
         let (stream, mut server) = duplex(1_000);
-        let mut client = Replies::new(stream, 1_000, true);
+        let mut client = Replies::new(stream, 1_000);
         client
             .write_all(b"*1\r\n$4\r\nPING\r\n")
             .await

@@ -9,7 +9,7 @@ mod several;
 mod table;
 mod touch;
 
-use redis::{Arg, Cmd, Value};
+use redis::{Arg, Cmd, ErrorKind, RedisError, Value};
 
 pub(crate) use arguments::Arguments;
 pub use several::repeat_all;
@@ -25,7 +25,8 @@ pub enum Repeat {
     Freely,
     /// It may do it twice, or its reply decides and the second answers otherwise: `INCR`, `LPOP`, `SET` with `NX`, a script.
     Once,
-    /// It changes or holds the connection, which others share: `SELECT`, `WATCH`, `BLPOP`, `SUBSCRIBE`.
+    /// It changes or holds the connection, which others share: `SELECT`, `WATCH`, `BLPOP`; `SUBSCRIBE` has a connection of its own kind
+    /// ([`Connection::subscribe`](crate::Connection::subscribe)).
     Dedicated,
 }
 
@@ -67,6 +68,28 @@ pub fn is_certain(command: &Cmd, answer: &Value) -> bool {
     let words = Arguments::of(command);
     table::row(words).is_some_and(|row| row.answer.is_certain(words, answer))
 }
+
+/// Where a command is to be sent after which the server sends of itself: over a connection of commands that would shift their answers.
+pub(crate) fn elsewhere(command: &Cmd) -> Option<RedisError> {
+    let is = |names: &[&str]| arguments::is_one_of(name(command).as_bytes(), names);
+    let sentence = if is(&SUBSCRIPTIONS) {
+        "what is published does not come over a connection of commands: receive it by Connection::subscribe()"
+    } else if is(&["MONITOR", "PSYNC", "SYNC"]) {
+        "the command makes a stream of the connection, which becalm-redis does not read: send it by redis's own client"
+    } else {
+        return None;
+    };
+    Some((ErrorKind::Client, sentence).into())
+}
+
+const SUBSCRIPTIONS: [&str; 6] = [
+    "SUBSCRIBE",
+    "UNSUBSCRIBE",
+    "PSUBSCRIBE",
+    "PUNSUBSCRIBE",
+    "SSUBSCRIBE",
+    "SUNSUBSCRIBE",
+];
 
 /// The options of `ZADD` and `GEOADD`.
 const SCORES: [&str; 6] = ["NX", "XX", "GT", "LT", "CH", "INCR"];

@@ -54,7 +54,6 @@ async fn what_changes_or_holds_the_connection_is_refused_and_has_one_of_its_own(
         "WATCH a",
         "BLPOP a 0",
         "MULTI",
-        "SUBSCRIBE a",
         "XREAD BLOCK 0 STREAMS a 0",
     ] {
         let mut command = cmd("");

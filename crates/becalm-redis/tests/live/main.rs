@@ -4,6 +4,7 @@ mod answers;
 #[cfg(feature = "streams")]
 mod deaths;
 mod decides;
+mod dedicated;
 mod driver;
 #[cfg(feature = "streams")]
 mod faults;
@@ -16,10 +17,12 @@ mod logins;
 mod proxy;
 #[cfg(feature = "streams")]
 mod queue;
+mod resp3;
 mod server;
 mod slots;
 #[cfg(feature = "streams")]
 mod streams;
+mod subscription;
 mod table;
 #[cfg(feature = "rustls")]
 mod tls;

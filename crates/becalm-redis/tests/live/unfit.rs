@@ -69,6 +69,23 @@ async fn server(answer: fn(&str) -> &'static [u8]) -> (String, tokio::sync::watc
     (url, connections)
 }
 
+/// A server that says this to the first command of each connection, and how many connections it had.
+pub async fn greets(word: &'static str) -> (String, tokio::sync::watch::Receiver<u32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("redis://{}", listener.local_addr().expect("an address"));
+    let (dialled, connections) = tokio::sync::watch::channel(0);
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            dialled.send_modify(|count| *count += 1);
+            let mut client = BufReader::new(client);
+            if command(&mut client).await.is_some() {
+                let _ = client.write_all(word.as_bytes()).await;
+            }
+        }
+    });
+    (url, connections)
+}
+
 /// The most memory that this process has had, in KiB.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("it is there");

@@ -1,0 +1,295 @@
+//! How does a program hear what is published, and when messages may be missing?
+//!
+//! A [`Subscription`] has a connection of its own, subscribes again after each loss, and says so: Redis keeps no message for one who is not
+//! there. What must not be lost belongs in a [stream](crate::streams).
+//!
+//! ```no_run
+//! # async fn reload() {}
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use becalm_redis::Connection;
+//! use becalm_redis::subscription::{Event, Topic};
+//!
+//! let redis = Connection::open("redis://127.0.0.1/")?;
+//! let mut prices = redis.subscribe([Topic::from("prices"), Topic::pattern("prices.*")]);
+//! while let Some(event) = prices.next().await {
+//!     match event? {
+//!         Event::Message(message) => println!("{}: {}", message.get_channel_name(), message.get_payload::<String>()?),
+//!         Event::Subscribed(_) | Event::MayHaveMissed => reload().await, // what is so by now, since no message told
+//!         Event::Lost(error) => eprintln!("prices are old from here on: {error}"),
+//!         Event::Refused(topic, error) => eprintln!("{topic:?}: {error}"),
+//!         _ => {}
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What happens
+//!
+//! | when | then |
+//! |---|---|
+//! | the connection is lost: the server, a network, `CLIENT KILL` | it is dialled again, at the pace of the [`Connection`] that it is of and by the same [`Reconnect`](crate::Reconnect); all topics are subscribed again. [`Event::Lost`], then [`Event::MayHaveMissed`] |
+//! | nothing comes for as long as [`Builder::idle`](crate::Builder::idle) (30 s) | the server is asked by `PING`. If nothing comes for as long as an answer may take ([`Builder::response_timeout`](crate::Builder::response_timeout), 1 s), the connection is lost: one that is half open is found |
+//! | you are slower than those who publish | nothing is read ahead, so that memory stays what one message takes. The server keeps what you have not read, up to its `client-output-buffer-limit` (for subscriptions 32 MB, or 8 MB for a minute), and then closes: you get what the network holds, then [`Event::Lost`] and [`Event::MayHaveMissed`] |
+//! | a message is longer than [`Builder::answer_bytes`](crate::Builder::answer_bytes) | the connection is lost, the message is skipped |
+//! | the server refuses a topic: a right, a channel of another node of a cluster | [`Event::Refused`], and the others go on |
+//! | dialling is given up: a login, a certificate, the end of a policy | an error, and then `None` |
+//! | the subscription is dropped | its connection closes |
+//!
+//! Nothing runs while nobody waits in [`Subscription::next`], but for a dial that has begun.
+
+mod confirmed;
+mod messages;
+mod topics;
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use becalm::reconnect::{DialId, Next, Reconnector};
+use becalm::rng::Seed;
+use becalm::{Failure, time};
+use redis::{Cmd, Msg, RedisError, RedisResult};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::Connection;
+use crate::dial::{Dialled, Dialler};
+
+use confirmed::Confirmed;
+pub(crate) use messages::Messages;
+pub use topics::{Topic, Topics};
+
+/// What a subscription has heard.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// From here on messages of this topic come. What was published before is missing.
+    Subscribed(Topic),
+    /// Something was published.
+    Message(Msg),
+    /// The connection is lost. Nothing is heard before it comes back, which it does by itself.
+    Lost(RedisError),
+    /// It has come back, and from here on all topics are heard again that were before. What was published in between is missing, and what the server
+    /// had not sent yet when the connection was lost.
+    MayHaveMissed,
+    /// The server does not let this topic be subscribed to, which is removed. A topic that was heard before may be refused after a loss.
+    Refused(Topic, RedisError),
+}
+
+/// What is published in some channels, over a connection that comes back. See the [module](crate::subscription).
+///
+/// From [`Connection::subscribe`].
+#[must_use = "nothing is subscribed to before it is asked for its next event"]
+pub struct Subscription {
+    dialler: Arc<Dialler>,
+    idle: Duration,
+    response_timeout: Duration,
+    topics: Topics,
+    confirmed: Confirmed,
+    reconnector: Reconnector,
+    began: Instant,
+    line: Line,
+    /// The next dial, or the next look at a connection that is silent.
+    alarm: Pin<Box<Sleep>>,
+    /// When something came last, or the first answer was asked for that is due.
+    quiet_since: Instant,
+}
+
+enum Line {
+    /// With what ended its connection or its dial.
+    Away(Option<RedisError>),
+    Dialling(DialId, Dial),
+    Open(DialId, Box<Messages>),
+    Ended,
+}
+
+/// A task, so that a dial goes on, and lets others have their turn, while nobody waits.
+struct Dial(JoinHandle<Dialled<Messages>>);
+
+impl Drop for Dial {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Connection {
+    /// Subscribes to these topics, over another connection that is dialled when the first event is asked for. See
+    /// [`subscription`](crate::subscription).
+    pub fn subscribe<T: Into<Topic>>(&self, topics: impl IntoIterator<Item = T>) -> Subscription {
+        let core = &self.core;
+        let now = Instant::now();
+        Subscription {
+            dialler: Arc::clone(&core.dialler),
+            idle: core.idle,
+            response_timeout: core.response_timeout,
+            topics: Topics::new(topics.into_iter().map(Into::into).collect()),
+            confirmed: Confirmed::default(),
+            reconnector: Reconnector::of(
+                &core.reconnect,
+                Seed::entropy().stream(),
+                time::Instant::ZERO,
+            ),
+            began: now,
+            line: Line::Away(None),
+            alarm: Box::pin(sleep(Duration::ZERO)),
+            quiet_since: now,
+        }
+    }
+}
+
+impl Subscription {
+    /// What to add topics to, and remove them from, also while [`next`](Self::next) waits.
+    pub fn topics(&self) -> Topics {
+        self.topics.clone()
+    }
+
+    /// The next event; `None` after an error, which is the end. A future that is dropped takes no event with it.
+    ///
+    /// # Errors
+    ///
+    /// Dialling was given up.
+    pub async fn next(&mut self) -> Option<RedisResult<Event>> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// As [`next`](Self::next), for a `Stream` of your own.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<RedisResult<Event>>> {
+        loop {
+            let now = self.now();
+            match &mut self.line {
+                Line::Away(error) => match self.reconnector.next(now) {
+                    Next::Dial(dial) => {
+                        let dialler = Arc::clone(&self.dialler);
+                        let task = tokio::spawn(async move { dialler.dial_for_messages().await });
+                        self.line = Line::Dialling(dial.id, Dial(task));
+                    }
+                    Next::Wait(until) => {
+                        let at = self.began + until.since(time::Instant::ZERO);
+                        self.alarm.as_mut().reset(at);
+                        ready!(self.alarm.as_mut().poll(context));
+                    }
+                    _ => {
+                        let error = error.take();
+                        self.line = Line::Ended;
+                        return Poll::Ready(error.map(Err));
+                    }
+                },
+                Line::Dialling(id, dial) => {
+                    let id = *id;
+                    match ready!(Pin::new(&mut dial.0).poll(context)) {
+                        Ok(Ok(messages)) => self.open(id, messages),
+                        Ok(Err((failure, error))) => self.lost(id, &failure, error),
+                        // Its runtime has ended.
+                        Err(_) => self.line = Line::Ended,
+                    }
+                }
+                Line::Open(id, _) => {
+                    let id = *id;
+                    let event = ready!(self.poll_open(id, context));
+                    return Poll::Ready(Some(Ok(event.unwrap_or_else(|error| {
+                        self.lost(id, &Failure::transient(), error.clone());
+                        Event::Lost(error)
+                    }))));
+                }
+                Line::Ended => return Poll::Ready(None),
+            }
+        }
+    }
+
+    fn open(&mut self, id: DialId, mut messages: Messages) {
+        // It is: there is no other dial.
+        let _is_wanted = self.reconnector.opened(id, self.now());
+        for command in self.confirmed.begin(&self.topics.anew()) {
+            messages.send(&command);
+        }
+        self.line = Line::Open(id, Box::new(messages));
+        self.expect_answer();
+    }
+
+    fn lost(&mut self, id: DialId, failure: &Failure, error: RedisError) {
+        self.reconnector.failed(id, self.now(), failure);
+        self.line = Line::Away(Some(error));
+    }
+
+    /// The next event of the connection that is open, or why it is of no use.
+    fn poll_open(&mut self, id: DialId, context: &mut Context<'_>) -> Poll<RedisResult<Event>> {
+        loop {
+            if let Some(event) = self.confirmed.event() {
+                if let Event::Refused(topic, _) = &event {
+                    self.topics.refused(topic);
+                }
+                return Poll::Ready(Ok(event));
+            }
+            let was_due = self.confirmed.is_due();
+            for (topic, is_wanted) in self.topics.changes(context.waker()) {
+                let command = self.confirmed.change(topic, is_wanted);
+                self.send(command);
+            }
+            if self.confirmed.is_due() && !was_due {
+                self.expect_answer();
+            }
+            let Line::Open(_, messages) = &mut self.line else {
+                return Poll::Pending;
+            };
+            if let Poll::Ready(value) = messages.poll_value(context) {
+                self.confirmed.heard(value?)?;
+                self.quiet_since = Instant::now();
+                self.reconnector.message(id);
+                continue;
+            }
+            ready!(self.alarm.as_mut().poll(context));
+            self.look()?;
+        }
+    }
+
+    fn send(&mut self, command: Option<Cmd>) {
+        if let (Line::Open(_, messages), Some(command)) = (&mut self.line, command) {
+            messages.send(&command);
+        }
+    }
+
+    fn expect_answer(&mut self) {
+        self.quiet_since = Instant::now();
+        let at = self.quiet_since + self.response_timeout;
+        self.alarm.as_mut().reset(at);
+    }
+
+    /// Looks at a connection over which nothing comes now. Asks whether the server is there, if that has been so for long.
+    fn look(&mut self) -> RedisResult<()> {
+        let is_due = self.confirmed.is_due();
+        let within = if is_due {
+            self.response_timeout
+        } else {
+            self.idle
+        };
+        if self.quiet_since.elapsed() < within {
+            self.alarm.as_mut().reset(self.quiet_since + within);
+        } else if is_due {
+            let silent = "the server answers no more";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, silent).into());
+        } else {
+            let ping = self.confirmed.ping();
+            self.send(Some(ping));
+            self.expect_answer();
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> time::Instant {
+        time::Instant::ZERO.after(self.began.elapsed())
+    }
+}
+
+/// Without its login.
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription")
+            .field("topics", &self.topics)
+            .finish_non_exhaustive()
+    }
+}
