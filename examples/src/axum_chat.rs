@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{any, get};
 use becalm_ws::Message;
-use becalm_ws::server::{Drain, Drained, Listener, Peer, Server, Upgrade};
+use becalm_ws::server::{Drain, Drained, Listener, Server, Upgrade};
 use futures_util::{SinkExt, StreamExt};
 use tokio::sync::broadcast::{Sender, error::RecvError};
 
@@ -23,7 +23,6 @@ pub fn chat(server: &Server) -> Router {
         .with_state(Sender::new(256))
         .route("/ready", get(async move || is_ready(&ready)))
         .route("/metrics", get(async move || metrics.metrics().to_string()))
-        .layer(server.layer())
 }
 
 /// Serves until `stop`, then closes the connections, 500 in a second, each told when to come back.
@@ -32,7 +31,8 @@ pub async fn serve(
     listener: Listener,
     stop: impl Future<Output = ()>,
 ) -> io::Result<Drained> {
-    let service = chat(server).into_make_service_with_connect_info::<Peer>();
+    // With the layer around all routes.
+    let service = server.make_service(chat(server));
     let serving = axum::serve(listener, service).with_graceful_shutdown(server.stopped());
     let draining = async {
         stop.await;

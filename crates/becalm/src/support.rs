@@ -18,3 +18,9 @@ pub use crate::sync::{AtomicI64, AtomicU32, AtomicU64, Ordering, change};
 #[cfg(feature = "std")]
 pub use crate::time::{default_sleeper, within};
 pub use crate::{__reasons as reasons, __setters as setters};
+
+/// In the extensions of a request: it has a place of an admission layer, which whatever waits inside of that keeps from others. What it holds is
+/// the layer's own.
+#[cfg(feature = "std")]
+#[derive(Debug, Clone)]
+pub struct HasPlace(pub std::sync::Arc<dyn core::any::Any + Send + Sync>);

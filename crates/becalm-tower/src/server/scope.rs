@@ -14,6 +14,8 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::admission::Seat;
+
 /// Makes what a caller says of its attempt and of the time that it has left the scope of the request, in which all
 /// retries on the way to the answer run; and tells the caller in a failed answer what was told in it: "do not
 /// retry", or why a layer below could not ([`becalm::http::write_told`]).
@@ -118,6 +120,9 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (mut head, body) = request.into_parts();
+        if let Some(seat) = Seat::of(&head.extensions) {
+            seat.layer().scope_is_inside();
+        }
         let scope = self.layer.scope(&mut head);
         let request = Request::from_parts(head, body);
         let (future, scope) = scope.enter_with_scope(|| self.service.call(request));

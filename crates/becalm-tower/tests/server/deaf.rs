@@ -325,6 +325,38 @@ async fn a_body_that_waits_for_its_place_when_the_head_comes_keeps_none() {
     }
 }
 
+/// The place that was handed to it, and that it had not fetched when its head came, is that of its answer's body.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_holds_its_place_holds_the_one_that_was_handed_to_its_request() {
+    let layer = one_place().hold_bodies();
+    let service = layer.layer(service_fn(
+        |request: Request<ArrivingBody<Fed>>| async move {
+            let over = Instant::now() + work(&request);
+            // It is not polled after that.
+            let mut reads = Box::pin(request.into_body().collect());
+            let _ = timeout(Duration::from_millis(250), &mut reads).await;
+            sleep_until(over).await;
+            drop(reads);
+            Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+        },
+    ));
+    let (sends, request) = fed(1000);
+    let streams = tokio::spawn(service.clone().oneshot(request));
+    sleep(Duration::from_millis(150)).await;
+    assert_eq!(layer.running(), 0, "lent");
+    // Has the place from 150 to 650 ms.
+    let (none, request) = fed(500);
+    let other = tokio::spawn(service.clone().oneshot(request));
+    drop(none);
+    sleep(Duration::from_millis(50)).await;
+    sends.send(b"1").expect("read");
+    drop(other.await.expect("no panic").expect("infallible"));
+    let answer = streams.await.expect("no panic").expect("infallible");
+    assert_eq!((answer.status().as_u16(), layer.running()), (200, 1));
+    drop(answer);
+    assert_eq!((layer.running(), layer.waiting()), (0, 0));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_silent_client_is_not_shed_for_want_of_a_place() {
     let layer = one_place();

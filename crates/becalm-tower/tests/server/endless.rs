@@ -122,6 +122,50 @@ async fn an_answer_that_does_not_end_lets_go_of_key_and_task() {
     }
 }
 
+/// What hangs after its effect.
+#[tokio::test(start_paused = true)]
+async fn a_handler_without_a_head_is_dropped_and_never_done_again() {
+    for stays in [true, false] {
+        let (alive, layer) = (
+            Alive::default(),
+            layer().handler_time(Duration::from_secs(7)),
+        );
+        let (runs, held) = (Alive::default(), Arc::clone(&alive));
+        let counted = Arc::clone(&runs);
+        let service = layer.layer(service_fn(move |_: Request<BufferedBody<Full<Bytes>>>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let hangs = Endless::new(0, 0, None, &held);
+            async move {
+                sleep(Duration::from_secs(3600)).await;
+                Ok::<_, Infallible>(Response::new(hangs))
+            }
+        }));
+        let pay = |key| service.clone().oneshot(post("a", key, Full::default()));
+        let start = Instant::now();
+        if stays {
+            let answer = pay("1").await.expect("an answer");
+            assert_eq!(
+                (answer.status().as_u16(), start.elapsed().as_secs()),
+                (504, 7)
+            );
+            assert_eq!(answer.headers()["becalm-retry"], "do-not-retry");
+        } else {
+            let left = timeout(Duration::from_secs(1), pay("1")).await;
+            assert!(left.is_err());
+            assert_eq!(pay("1").await.expect("an answer").status(), 409);
+            sleep(Duration::from_secs(7)).await;
+        }
+        assert_eq!(alive.load(Ordering::SeqCst), 0, "dropped");
+        sleep(Duration::from_secs(60)).await;
+        for _ in 0..3 {
+            let again = pay("1").await.expect("an answer");
+            assert_eq!(again.status(), 504);
+            assert_eq!(again.headers()["becalm-retry"], "do-not-retry");
+        }
+        assert_eq!(runs.load(Ordering::SeqCst), 1);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_waits_gets_an_answer_that_does_not_end_as_it_comes() {
     let alive = Alive::default();

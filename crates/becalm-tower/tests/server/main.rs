@@ -5,6 +5,7 @@ mod admission;
 mod deaf;
 mod endless;
 mod grpc;
+mod layering;
 mod memory;
 mod model;
 mod once;

@@ -5,36 +5,51 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use becalm::time::Sleep;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::Server;
+use super::misplaced::Misplaced;
 use super::places::{Handshake, Open};
+use super::sniff::Sniff;
 
 /// A connection of a [`Listener`](super::Listener), to be read, written and wrapped in TLS as any other.
 ///
 /// It fails with `TimedOut` when its request has not come whole by the deadline of
 /// [`handshakes`](super::Settings::handshakes), however slowly it is sent.
+///
+/// [`AdmissionLayer`](super::AdmissionLayer) and [`Server::handshake`] say when it has come. Where neither sees the request, plain HTTP/1
+/// shows it: its handshake is over, and its answer goes out; the connection then ends after a minute without a byte, since it holds the place of another. A
+/// WebSocket that nothing has admitted is counted as [`Misplaced::Unadmitted`], and behind axum answered with 500. TLS
+/// shows nothing, so there the deadline ends what no layer has seen.
 #[derive(Debug)]
 pub struct Accepted {
     stream: TcpStream,
     deadline: Option<Deadline>,
     is_late: bool,
+    sniff: Sniff,
+    /// What is left to be written in place of a WebSocket that was not admitted.
+    refusal: Option<Vec<u8>>,
+    is_of_axum: bool,
     peer: Peer,
-    server: Server,
     _open: Open,
 }
 
 struct Deadline(Sleep);
+
+/// How long a connection may be silent that no layer ends with its answer: as long as proxies wait for what is behind them.
+const QUIET: Duration = Duration::from_secs(60);
 
 /// The other end of an [`Accepted`] connection: what a layer needs to know of it. Put it into the extensions of its
 /// requests; axum does with `into_make_service_with_connect_info::<Peer>()`.
 #[derive(Debug, Clone)]
 pub struct Peer {
     address: SocketAddr,
+    server: Server,
     shared: Arc<Shared>,
 }
 
@@ -46,9 +61,10 @@ struct Shared {
 }
 
 impl Peer {
-    pub(crate) fn new(address: SocketAddr, handshake: Handshake) -> Self {
+    pub(crate) fn new(server: &Server, address: SocketAddr, handshake: Handshake) -> Self {
         Self {
             address,
+            server: server.clone(),
             shared: Arc::new(Shared {
                 has_come: AtomicBool::new(false),
                 handshake: Mutex::new(Some(handshake)),
@@ -70,27 +86,43 @@ impl Peer {
     /// [`handshake`](super::Server::handshake); who reads requests otherwise says it here.
     pub fn request_has_come(&self) {
         if !self.shared.has_come.swap(true, Ordering::AcqRel) {
-            let handshake = &self.shared.handshake;
-            drop(
-                handshake
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .take(),
-            );
+            self.end_handshake();
         }
+    }
+
+    /// Whether its listener is this server's.
+    #[cfg(feature = "tower")]
+    pub(crate) fn is_of(&self, server: &Server) -> bool {
+        self.server.is(server)
+    }
+
+    fn is_known(&self) -> bool {
+        self.shared.has_come.load(Ordering::Acquire)
+    }
+
+    fn end_handshake(&self) {
+        let handshake = &self.shared.handshake;
+        let handshake = handshake
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(handshake);
     }
 }
 
 impl Accepted {
-    pub(crate) fn new(server: &Server, stream: TcpStream, peer: Peer, open: Open) -> Self {
-        let sleeper = server.sleeper();
-        let deadline = sleeper.now().after(server.settings().handshake_deadline);
+    pub(crate) fn new(stream: TcpStream, peer: Peer, open: Open) -> Self {
+        let sleeper = peer.server.sleeper();
+        let ends = peer.server.settings().handshake_deadline;
+        let deadline = Some(Deadline(sleeper.sleep_until(sleeper.now().after(ends))));
         Self {
             stream,
-            deadline: Some(Deadline(sleeper.sleep_until(deadline))),
+            deadline,
             is_late: false,
+            sniff: Sniff::new(),
+            refusal: None,
+            is_of_axum: false,
             peer,
-            server: server.clone(),
             _open: open,
         }
     }
@@ -100,25 +132,116 @@ impl Accepted {
         &self.peer
     }
 
+    /// It is served by axum, which has no way to ask for a handshake itself.
+    #[cfg(feature = "axum")]
+    pub(crate) fn of_axum(mut self) -> Self {
+        self.is_of_axum = true;
+        self
+    }
+
+    /// Nothing can be read or written.
     fn poll_deadline(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        if self.peer.is_known() || self.sniff == Sniff::Came {
+            self.deadline = None;
+            return Ok(());
+        }
+        if self.sniff == Sniff::Answered {
+            let sleeper = self.peer.server.sleeper();
+            let quiet = || Deadline(sleeper.sleep_until(sleeper.now().after(QUIET)));
+            self.deadline.get_or_insert_with(quiet);
+        }
         let Some(Deadline(deadline)) = &mut self.deadline else {
             return Ok(());
         };
-        if self.peer.shared.has_come.load(Ordering::Acquire) {
-            self.deadline = None;
-        } else if deadline.as_mut().poll(context).is_ready() {
-            self.is_late = true;
-            let sentence = "the handshake took longer than its deadline";
-            return Err(io::Error::new(io::ErrorKind::TimedOut, sentence));
+        if deadline.as_mut().poll(context).is_pending() {
+            return Ok(());
         }
-        Ok(())
+        self.is_late = true;
+        let sentence = match self.sniff {
+            Sniff::Answered => "the connection was silent for a minute",
+            Sniff::Hidden => {
+                "the handshake took longer than its deadline, or nothing has said that its request came: \
+                 serve it by Server::service or Server::handshake"
+            }
+            _ => "the handshake took longer than its deadline",
+        };
+        Err(io::Error::new(io::ErrorKind::TimedOut, sentence))
     }
+
+    fn has_read(&mut self, bytes: &[u8]) {
+        if self.peer.is_known() || bytes.is_empty() {
+            return;
+        }
+        let had_come = self.sniff.has_come();
+        self.sniff.reads(bytes);
+        if self.sniff.has_come() {
+            self.deadline = None;
+            if !had_come {
+                self.peer.end_handshake();
+            }
+        }
+    }
+
+    /// Looks at what is to be written. `Some` where something else is written in its place.
+    fn poll_instead(
+        &mut self,
+        bytes: &[u8],
+        context: &mut Context<'_>,
+    ) -> Option<Poll<io::Result<usize>>> {
+        if self.refusal.is_none() {
+            if self.peer.is_known() {
+                return None;
+            }
+            let had_come = self.sniff.has_come();
+            let is_websocket = self.sniff.writes(bytes);
+            if self.sniff.has_come() {
+                self.deadline = None;
+                if !had_come {
+                    self.peer.end_handshake();
+                }
+            }
+            if !is_websocket {
+                let late = self.poll_deadline(context);
+                return late.err().map(|late| Poll::Ready(Err(late)));
+            }
+            self.peer.server.tell(Misplaced::Unadmitted);
+            if !self.is_of_axum {
+                self.peer.request_has_come();
+                return None;
+            }
+            self.refusal = Some(not_admitted());
+        }
+        Some(self.poll_refusal(context))
+    }
+
+    fn poll_refusal(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let Self {
+            stream, refusal, ..
+        } = self;
+        let left = refusal.get_or_insert_default();
+        while !left.is_empty() {
+            let written = ready!(Pin::new(&mut *stream).poll_write(context, left))?;
+            left.drain(..written.max(1).min(left.len()));
+        }
+        Poll::Ready(Err(io::Error::other(Misplaced::Unadmitted)))
+    }
+}
+
+/// The answer to a request for a WebSocket that was not admitted.
+fn not_admitted() -> Vec<u8> {
+    let sentence = Misplaced::Unadmitted.to_string();
+    let length = sentence.len();
+    format!(
+        "HTTP/1.1 500 Internal Server Error\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\
+         connection: close\r\n\r\n{sentence}"
+    )
+    .into_bytes()
 }
 
 impl Drop for Accepted {
     fn drop(&mut self) {
-        if !self.peer.shared.has_come.load(Ordering::Acquire) {
-            let counters = self.server.counters();
+        if !self.peer.is_known() && self.sniff != Sniff::Answered {
+            let counters = self.peer.server.counters();
             let counter = if self.is_late {
                 &counters.reject_age
             } else {
@@ -137,9 +260,12 @@ impl AsyncRead for Accepted {
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         // What has come goes first: a deadline that fires while nobody polls cuts nobody off who was in time.
+        let before = into.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, into);
         if read.is_pending() {
             self.poll_deadline(context)?;
+        } else {
+            self.has_read(into.filled().get(before..).unwrap_or_default());
         }
         read
     }
@@ -151,6 +277,9 @@ impl AsyncWrite for Accepted {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if let Some(instead) = self.poll_instead(bytes, context) {
+            return instead;
+        }
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -159,6 +288,10 @@ impl AsyncWrite for Accepted {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        let first = parts.iter().find(|part| !part.is_empty());
+        if let Some(instead) = self.poll_instead(first.map_or(&[], |part| part), context) {
+            return instead;
+        }
         Pin::new(&mut self.stream).poll_write_vectored(context, parts)
     }
 

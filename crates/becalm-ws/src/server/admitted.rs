@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_tungstenite::tungstenite::http::Extensions;
 
-use super::Connection;
 use super::admit::Admitted;
+use super::{Connection, Server};
 
 /// What was admitted, until the handler takes it.
 #[derive(Debug, Clone)]
@@ -14,6 +14,13 @@ pub(crate) struct Place(Arc<Mutex<Option<Admitted>>>);
 impl Place {
     pub fn of(admitted: Admitted) -> Self {
         Self(Arc::new(Mutex::new(Some(admitted))))
+    }
+
+    /// The server that has admitted the request, if its handler has not taken that yet.
+    pub fn server(&self) -> Option<Server> {
+        let Self(place) = self;
+        let place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        place.as_ref().map(|admitted| admitted.server.clone())
     }
 
     pub fn take(extensions: &Extensions) -> Option<Admitted> {

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use becalm::support::HasPlace;
 use becalm_admission::Advice;
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::http::header::{CONNECTION, UPGRADE};
@@ -16,6 +17,7 @@ use tower_service::Service;
 
 use super::admit::Asking;
 use super::admitted::Place;
+use super::misplaced::Misplaced;
 use super::refusal::{any_protocol, is_of_browser, unavailable};
 use super::upgrade::switching;
 use super::{Peer, Server};
@@ -30,7 +32,9 @@ use super::{Peer, Server};
 /// `Listener` the `Peer` is needed: without it nobody says that a request has come, and its connection is cut at the
 /// handshake's deadline.
 ///
-/// Put it around all routes of such a listener: other requests pass it, and over HTTP/1 their answer is the last of its connection.
+/// Put it around all routes of such a listener, as [`Server::make_service`] does: other requests pass it, and over HTTP/1 their answer is the last
+/// of its connection. It is outside of `becalm_tower::server::AdmissionLayer`, so that no WebSocket waits in a place of that. What it finds to be otherwise is
+/// [`Misplaced`](super::Misplaced). A second layer of the same server inside of it does nothing.
 ///
 /// An extended CONNECT of HTTP/2 (RFC 8441) is admitted, too, and refused with 503 alone.
 #[derive(Debug, Clone)]
@@ -83,17 +87,31 @@ where
         let clone = self.service.clone();
         let mut service = mem::replace(&mut self.service, clone);
         let server = self.server.clone();
+        let outer = request.extensions().get().and_then(Place::server);
+        if outer.as_ref().is_some_and(|outer| outer.is(&server)) {
+            return Box::pin(service.call(request));
+        }
         let coming = server.registry().coming();
-        let (peer, is_ours) = peer(request.extensions());
+        let peer = peer(request.extensions());
+        let address = address(peer.as_ref(), request.extensions());
         // A connection of HTTP that stays would hold its place, and no deadline is left to it.
-        let ends = is_ours && request.version() <= Version::HTTP_11;
+        let ends = peer.is_some() && request.version() <= Version::HTTP_11;
         if !is_upgrade(&request) {
             let answer = service.call(request);
             return Box::pin(async move { Ok(last(ends, answer.await?)) });
         }
+        if outer.is_some() || peer.is_some_and(|peer| !peer.is_of(&server)) {
+            server.tell(Misplaced::OtherServer);
+        }
+        if address.is_none() {
+            server.tell(Misplaced::NoAddress);
+        }
+        if request.extensions().get::<HasPlace>().is_some() {
+            server.tell(Misplaced::InsidePlace);
+        }
         let asking = Asking::new(&server, coming);
         Box::pin(async move {
-            let entry = asking.admit(peer, request.headers(), request.uri());
+            let entry = asking.admit(address, request.headers(), request.uri());
             match entry.await {
                 Ok(admitted) => {
                     request.extensions_mut().insert(Place::of(admitted));
@@ -121,17 +139,22 @@ fn last<D>(ends: bool, mut answer: Response<D>) -> Response<D> {
     answer
 }
 
-/// The address of the connection, whose request has come, and whether it is one of a listener's own.
-fn peer(extensions: &Extensions) -> (Option<IpAddr>, bool) {
+/// The other end of a listener's connection, whose request has come.
+fn peer(extensions: &Extensions) -> Option<Peer> {
     let peer = extensions.get::<Peer>();
     #[cfg(feature = "axum")]
     let peer = peer.or_else(|| {
         let info = extensions.get::<axum::extract::ConnectInfo<Peer>>();
         info.map(|info| &info.0)
     });
+    peer?.request_has_come();
+    peer.cloned()
+}
+
+/// The address of the connection.
+fn address(peer: Option<&Peer>, extensions: &Extensions) -> Option<IpAddr> {
     if let Some(peer) = peer {
-        peer.request_has_come();
-        return (Some(peer.ip()), true);
+        return Some(peer.ip());
     }
     let address = extensions.get::<SocketAddr>();
     #[cfg(feature = "axum")]
@@ -139,7 +162,7 @@ fn peer(extensions: &Extensions) -> (Option<IpAddr>, bool) {
         let info = extensions.get::<axum::extract::ConnectInfo<SocketAddr>>();
         info.map(|info| &info.0)
     });
-    (address.map(SocketAddr::ip), false)
+    address.map(SocketAddr::ip)
 }
 
 fn refused<B, D: Default>(

@@ -104,7 +104,10 @@ impl Listener {
                 self.has_some = None;
                 return Poll::Ready(None);
             }
-            let until = self.queue.expires().into_iter().chain(self.pause).min();
+            let waits = self.queue.len() > 0;
+            let late = self.server.places().take_back_late(now).filter(|_| waits);
+            let until = self.queue.expires().into_iter().chain(late);
+            let until = until.chain(self.pause).min();
             let Some(until) = until else {
                 return Poll::Pending;
             };
@@ -151,15 +154,17 @@ impl Listener {
             count(&self.server.counters().reject_age);
         }
         let places = self.server.places().clone();
+        places.take_back_late(now);
+        let ends = now.after(self.server.settings().handshake_deadline);
         while !places.is_full() {
-            let next = self.queue.pop(|group| places.handshake(group))?;
+            let next = self.queue.pop(|group| places.handshake(group, ends))?;
             let ((stream, address, open), handshake): (_, Handshake) = next;
             if has_hung_up(&stream) {
                 count(&self.server.counters().peer_gone);
                 continue;
             }
-            let peer = Peer::new(address, handshake);
-            return Some(Accepted::new(&self.server, stream, peer, open));
+            let peer = Peer::new(&self.server, address, handshake);
+            return Some(Accepted::new(stream, peer, open));
         }
         None
     }
@@ -208,7 +213,7 @@ impl axum::serve::Listener for Listener {
         match Self::accept(self).await {
             Some(accepted) => {
                 let address = accepted.peer().address();
-                (accepted, address)
+                (accepted.of_axum(), address)
             }
             // axum ends by its own graceful shutdown: see `Server::stopped`.
             None => std::future::pending().await,

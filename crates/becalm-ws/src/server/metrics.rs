@@ -9,6 +9,7 @@ use becalm_admission::Counts;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Server;
+use super::misplaced::{self, Misplaced};
 use crate::session::{self, Cold, Sessions};
 
 /// What a [`Server`] has counted, as of one moment. `Display` writes it as Prometheus reads it (text format 0.0.4).
@@ -31,6 +32,8 @@ pub struct Metrics {
     pub sessions: Option<session::Counts>,
     /// `ws_drain_remaining`: connections that a drain waits for; 0 while the server does not drain.
     pub drain_remaining: usize,
+    /// `ws_misplaced_total`: how often a layer did not do its work, since it stands in a wrong place. Nothing where none does.
+    pub misplaced: BTreeMap<Misplaced, u64>,
 }
 
 /// What is counted outside of the admission core.
@@ -40,6 +43,7 @@ pub(crate) struct Counters {
     pub reject_rate: AtomicU64,
     pub reject_age: AtomicU64,
     pub peer_gone: AtomicU64,
+    pub misplaced: misplaced::Counts,
     closes: Mutex<BTreeMap<u16, u64>>,
     /// Those who may be accepted to be sent away, at once.
     courtesies: Arc<Semaphore>,
@@ -52,6 +56,7 @@ impl Default for Counters {
             reject_rate: AtomicU64::new(0),
             reject_age: AtomicU64::new(0),
             peer_gone: AtomicU64::new(0),
+            misplaced: misplaced::Counts::default(),
             closes: Mutex::default(),
             courtesies: Arc::new(Semaphore::new(1024)),
         }
@@ -112,6 +117,7 @@ impl Server {
             } else {
                 0
             },
+            misplaced: counters.misplaced.all(),
         }
     }
 }
@@ -142,7 +148,10 @@ impl fmt::Display for Metrics {
                 .chain(cold);
             counter(f, "ws_resume_total", "result", all)?;
         }
-        gauge(f, "ws_drain_remaining", self.drain_remaining)
+        gauge(f, "ws_drain_remaining", self.drain_remaining)?;
+        let misplaced = &self.misplaced;
+        let misplaced = misplaced.iter().map(|(why, count)| (why.label(), *count));
+        counter(f, "ws_misplaced_total", "why", misplaced)
     }
 }
 

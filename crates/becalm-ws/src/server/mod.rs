@@ -48,7 +48,8 @@
 //! # }
 //! ```
 //!
-//! With axum, `AdmissionLayer` and the extractor [`Upgrade`] do the same: see the example `axum_chat`.
+//! With axum, `Server::make_service` puts [`AdmissionLayer`] around all routes, and the extractor [`Upgrade`] does the rest: see the example
+//! `axum_chat`. What stands elsewhere than it should is counted and told as [`Misplaced`].
 
 mod accepted;
 mod address;
@@ -63,12 +64,16 @@ mod handshake;
 #[cfg(feature = "tower")]
 mod layer;
 mod listener;
+#[cfg(feature = "tower")]
+mod make_service;
 mod metrics;
+mod misplaced;
 mod places;
 mod queue;
 mod refusal;
 mod registry;
 mod settings;
+mod sniff;
 mod socket;
 #[cfg(feature = "tower")]
 mod upgrade;
@@ -94,7 +99,12 @@ pub use handshake::{Handshake, NoHandshake};
 #[cfg(feature = "tower")]
 pub use layer::{AdmissionLayer, AdmissionService};
 pub use listener::Listener;
+#[cfg(feature = "axum")]
+pub use make_service::MakeService;
+#[cfg(feature = "tower")]
+pub use make_service::PeerService;
 pub use metrics::Metrics;
+pub use misplaced::Misplaced;
 pub use registry::{Drain, Drained};
 pub use settings::Settings;
 pub use socket::Socket;
@@ -184,7 +194,8 @@ impl Server {
         socket.listen(self.settings().admission.most_waiting())
     }
 
-    /// The layer for axum, hyper and tower, which admits requests for an upgrade.
+    /// The layer for axum, hyper and tower, which admits requests for an upgrade. [`make_service`](Self::make_service) puts it around all
+    /// routes, and [`service`](Self::service) around those of one connection: with them nothing is left outside.
     #[cfg(feature = "tower")]
     pub fn layer(&self) -> AdmissionLayer {
         AdmissionLayer::new(self.clone())
@@ -253,6 +264,12 @@ impl Server {
             })
             .await;
         }
+    }
+
+    /// Whether the other is a clone of this one.
+    #[cfg(feature = "tower")]
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     fn settings(&self) -> &Settings {

@@ -1,9 +1,10 @@
 //! How many connections may be open, how many in a handshake, and how many of those of one address?
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
+use becalm::time::Instant;
 use becalm_admission::AddressGroup;
 
 /// The places of a server's connections, shared by its listeners.
@@ -14,7 +15,9 @@ pub(crate) struct Places(Arc<Mutex<State>>);
 struct State {
     open: usize,
     most_open: usize,
-    handshakes: usize,
+    /// Those that go on, by their numbers: whose share each uses up, and its deadline.
+    handshakes: BTreeMap<u64, (Option<AddressGroup>, Instant)>,
+    begun: u64,
     most_handshakes: usize,
     /// Of one address.
     most_of_one: usize,
@@ -27,16 +30,17 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Open(Places);
 
-/// A handshake that goes on. `None`: it counts for no address.
+/// A handshake that goes on, by its number.
 #[derive(Debug)]
-pub(crate) struct Handshake(Places, Option<AddressGroup>);
+pub(crate) struct Handshake(Places, u64);
 
 impl Places {
     pub fn new(most_open: usize, most_handshakes: usize, most_of_one: usize) -> Self {
         Self(Arc::new(Mutex::new(State {
             open: 0,
             most_open,
-            handshakes: 0,
+            handshakes: BTreeMap::new(),
+            begun: 0,
             most_handshakes,
             most_of_one,
             of_one: HashMap::new(),
@@ -60,14 +64,11 @@ impl Places {
     /// Whether another handshake of this address may begin. An address has as many at most as it leaves free, so that
     /// four with all that one may have do not keep all others out: the last place is for one that has none. With 256 in
     /// all and 64 of one it takes ten that come one after another, since each leaves half of what is free.
-    pub fn handshake(&self, group: Option<AddressGroup>) -> Option<Handshake> {
+    pub fn handshake(&self, group: Option<AddressGroup>, ends: Instant) -> Option<Handshake> {
         let mut state = self.lock();
-        if state.handshakes >= state.most_handshakes {
-            return None;
-        }
-        let most_of_one = state
-            .most_of_one
-            .min(state.most_handshakes - state.handshakes);
+        let free = state.most_handshakes.checked_sub(state.handshakes.len());
+        let free = free.filter(|free| *free > 0)?;
+        let most_of_one = state.most_of_one.min(free);
         if let Some(group) = group {
             let of_one = state.of_one.entry(group).or_default();
             if *of_one >= most_of_one {
@@ -75,18 +76,34 @@ impl Places {
             }
             *of_one += 1;
         }
-        state.handshakes += 1;
-        Some(Handshake(self.clone(), group))
+        let number = state.begun;
+        state.begun += 1;
+        state.handshakes.insert(number, (group, ends));
+        Some(Handshake(self.clone(), number))
+    }
+
+    /// Takes back the places of handshakes that are past their deadline, and returns that of the next: whose connection nobody reads or
+    /// writes would keep it for good.
+    pub fn take_back_late(&self, now: Instant) -> Option<Instant> {
+        let mut state = self.lock();
+        while let Some((number, (_, ends))) = state.handshakes.first_key_value() {
+            if *ends > now {
+                return Some(*ends);
+            }
+            let number = *number;
+            state.end(number);
+        }
+        None
     }
 
     /// Whether every handshake's place is taken.
     pub fn is_full(&self) -> bool {
         let state = self.lock();
-        state.handshakes >= state.most_handshakes
+        state.handshakes.len() >= state.most_handshakes
     }
 
     pub fn handshakes(&self) -> usize {
-        self.lock().handshakes
+        self.lock().handshakes.len()
     }
 
     /// Wakes this task when a place falls free, once.
@@ -119,25 +136,30 @@ impl Drop for Open {
 
 impl Drop for Handshake {
     fn drop(&mut self) {
-        let Self(places, group) = self;
-        places.free(|state| {
-            state.handshakes -= 1;
-            let Some(group) = group else {
-                return;
-            };
-            if let Some(of_one) = state.of_one.get_mut(group) {
-                *of_one -= 1;
-                if *of_one == 0 {
-                    state.of_one.remove(group);
-                }
+        let Self(places, number) = self;
+        places.free(|state| state.end(*number));
+    }
+}
+
+impl State {
+    fn end(&mut self, number: u64) {
+        let Some((Some(group), _)) = self.handshakes.remove(&number) else {
+            return;
+        };
+        if let Some(of_one) = self.of_one.get_mut(&group) {
+            *of_one -= 1;
+            if *of_one == 0 {
+                self.of_one.remove(&group);
             }
-        });
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LATER: Instant = Instant::from_nanos(9);
 
     #[test]
     fn no_more_than_all_and_no_more_of_one_than_its_share() {
@@ -150,18 +172,37 @@ mod tests {
         assert!(places.have_room());
 
         let [greedy, other] = [7, 8].map(|key| Some(AddressGroup::new(key)));
-        let first = places.handshake(greedy);
-        let second = places.handshake(greedy);
+        let first = places.handshake(greedy, LATER);
+        let second = places.handshake(greedy, LATER);
         assert!(first.is_some() && second.is_some());
-        assert!(places.handshake(greedy).is_none() && !places.is_full());
-        let third = places.handshake(other);
-        assert!(third.is_some() && places.handshake(None).is_none() && places.is_full());
+        assert!(places.handshake(greedy, LATER).is_none() && !places.is_full());
+        let third = places.handshake(other, LATER);
+        assert!(third.is_some() && places.handshake(None, LATER).is_none() && places.is_full());
         drop(first);
         assert_eq!(places.handshakes(), 2);
         // The last is for one that has none.
-        assert!(places.handshake(greedy).is_none());
-        assert!(places.handshake(Some(AddressGroup::new(9))).is_some());
+        assert!(places.handshake(greedy, LATER).is_none());
+        assert!(
+            places
+                .handshake(Some(AddressGroup::new(9)), LATER)
+                .is_some()
+        );
         drop((second, third));
         assert!(places.lock().of_one.is_empty());
+    }
+
+    #[test]
+    fn a_handshake_past_its_deadline_keeps_no_place() {
+        let places = Places::new(9, 1, 1);
+        let group = Some(AddressGroup::new(7));
+        let late = places.handshake(group, LATER);
+        assert_eq!(places.take_back_late(Instant::from_nanos(8)), Some(LATER));
+        assert!(places.is_full());
+        assert_eq!(places.take_back_late(LATER), None);
+        let next = places.handshake(group, LATER);
+        drop(late);
+        assert!(next.is_some() && places.is_full());
+        drop(next);
+        assert!(places.lock().of_one.is_empty() && !places.is_full());
     }
 }

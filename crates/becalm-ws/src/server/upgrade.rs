@@ -83,7 +83,7 @@ impl fmt::Display for NoUpgrade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoWebSocket => "the request does not ask for a WebSocket by HTTP/1.1",
-            Self::NotAdmitted => "the request was not admitted: put Server::layer around the route",
+            Self::NotAdmitted => "the request was not admitted: serve the routes by Server::make_service, or put Server::layer around them",
         })
     }
 }

@@ -2,6 +2,7 @@
 
 mod crowds;
 mod drains;
+mod layering;
 mod peers;
 #[cfg(unix)]
 mod processes;

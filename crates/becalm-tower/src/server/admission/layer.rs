@@ -37,8 +37,12 @@ use super::retries::RetryShare;
 /// of -1. A [`ScopeLayer`](crate::server::ScopeLayer) outside of this one names the callers that are known, counted and told; without
 /// it nobody is.
 ///
-/// **What a client holds.** A request has its place until the head of its answer, or until its client leaves. So the layer stands inside of
-/// an [`IdempotencyLayer`](crate::server::IdempotencyLayer), whose handlers go on when their clients leave. A client that does not read its
+/// **Where it stands.** Inside of a [`ScopeLayer`](crate::server::ScopeLayer), and of an [`IdempotencyLayer`](crate::server::IdempotencyLayer), which
+/// answers repetitions without a place. Outside of that it works as well: a handler whose client has left keeps its place until it has ended. A
+/// second layer with the same places, a clone, does nothing where a request has one already. Where a `ScopeLayer` is inside, that is
+/// [told](Self::misplaced). `becalm_ws::server::AdmissionLayer`, for WebSockets, is outside of it.
+///
+/// **What a client holds.** A request has its place until the head of its answer, or until its client leaves. A client that does not read its
 /// answer holds no place, unless [bodies are held](Self::hold_bodies). One that does not send the body of its request holds it for
 /// [100 ms](Self::body_wait); from then on others have the place while the client is silent. When more has come, its request waits for a place
 /// as the newest of its class, and gets 503 if it has none within a second.
@@ -69,6 +73,8 @@ pub struct AdmissionLayer {
     pub(super) retries: Arc<RetryShare>,
     pub(super) clock: Arc<dyn Sleeper>,
     pub(super) seed: Arc<Seed>,
+    /// Requests whose callers it does not know, since what would tell it stands inside.
+    misplaced: Arc<AtomicU64>,
     /// When nobody waited, the last time that somebody looked: nanoseconds of the clock.
     last_empty: Arc<AtomicU64>,
 }
@@ -95,6 +101,7 @@ impl AdmissionLayer {
             retries: Arc::default(),
             clock: Arc::new(StdSleeper::new()),
             seed: Arc::new(Seed::entropy()),
+            misplaced: Arc::default(),
             last_empty: Arc::default(),
         })
     }
@@ -189,6 +196,26 @@ impl AdmissionLayer {
     /// How many requests wait.
     pub fn waiting(&self) -> u32 {
         self.places.waiting()
+    }
+
+    /// How many requests came to a [`ScopeLayer`](crate::server::ScopeLayer) inside of this layer, which then cannot tell retries from first tries: 0 where
+    /// it is outside, as it should be. The first is also a warning in the program's log (of `tracing`).
+    pub fn misplaced(&self) -> u64 {
+        self.misplaced.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::server) fn scope_is_inside(&self) {
+        if self.misplaced.fetch_add(1, Ordering::Relaxed) == 0 {
+            tracing::warn!(
+                "a ScopeLayer stands inside of an AdmissionLayer, which so does not know which requests are retries: \
+                 put it outside, in axum by .layer(AdmissionLayer) before .layer(ScopeLayer)"
+            );
+        }
+    }
+
+    /// Whether this is a clone of the other, with the same places.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.retries, &other.retries)
     }
 
     /// In which class a request with this head waits.

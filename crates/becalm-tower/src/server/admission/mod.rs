@@ -10,4 +10,5 @@ mod shed;
 pub use layer::AdmissionLayer;
 pub use place::AdmittedBody;
 pub use seat::ArrivingBody;
+pub(super) use seat::Seat;
 pub use service::{Admission, AdmissionFuture};

@@ -7,18 +7,25 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use becalm::bulkhead::Waiter;
+use becalm::support::HasPlace;
 use becalm::time::{Instant, Sleep};
 use bytes::Buf;
+use http::Extensions;
 use http_body::{Body, Frame, SizeHint};
 
 use super::layer::AdmissionLayer;
 use super::place::Place;
 
 /// What a request and its body have of the places, until the head of its answer.
-pub(super) struct Seat {
+pub(in crate::server) struct Seat {
     layer: Arc<AdmissionLayer>,
+    /// That of another layer, around this one.
+    outer: Option<Arc<Seat>>,
     state: Mutex<State>,
 }
+
+/// Work that goes on when its client has left: it keeps its place until this is dropped.
+pub(in crate::server) struct Kept(Arc<Seat>);
 
 #[derive(Default)]
 struct State {
@@ -27,6 +34,8 @@ struct State {
     was_lent: bool,
     /// The answer has its head, or nobody waits for it.
     is_over: bool,
+    /// How many work on for the request, whether or not somebody waits.
+    kept: u32,
     /// There was no place any more when the client sent more.
     is_shed: bool,
     /// Its wait for a place, except while it is polled. Here and not in the body: one that is not polled any more would
@@ -44,19 +53,50 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_millis(10);
 
 impl Seat {
-    pub fn new(layer: Arc<AdmissionLayer>, class: u8) -> Arc<Self> {
+    /// A seat inside of those of the layers around this one.
+    pub fn new(layer: Arc<AdmissionLayer>, class: u8, outer: Option<Arc<Self>>) -> Arc<Self> {
         let waiter = Some(Waiter::of_class(class));
         let state = State {
             waiter,
             ..State::default()
         };
         let state = Mutex::new(state);
-        Arc::new(Self { layer, state })
+        Arc::new(Self {
+            layer,
+            outer,
+            state,
+        })
     }
 
-    pub fn take(&self, place: Place) {
+    /// That of the innermost layer around the service that gets this request.
+    pub fn of(extensions: &Extensions) -> Option<Arc<Self>> {
+        let HasPlace(seat) = extensions.get()?;
+        Arc::clone(seat).downcast().ok()
+    }
+
+    pub fn layer(&self) -> &AdmissionLayer {
+        &self.layer
+    }
+
+    /// Whether it, or one around it, is of this layer.
+    pub fn is_in(&self, layer: &AdmissionLayer) -> bool {
+        let outer = || self.outer.as_ref().is_some_and(|outer| outer.is_in(layer));
+        self.layer.is(layer) || outer()
+    }
+
+    /// Keeps its place, and those around it, for work that goes on when its client has left.
+    pub fn keep(self: &Arc<Self>) -> Kept {
+        let mut seat = Some(self);
+        while let Some(each) = seat {
+            each.lock().kept += 1;
+            seat = each.outer.as_ref();
+        }
+        Kept(Arc::clone(self))
+    }
+
+    pub(super) fn take(&self, place: Place) {
         let mut state = self.lock();
-        let place = if state.is_over {
+        let place = if state.is_over && state.kept == 0 {
             Some(place)
         } else {
             state.place.replace(place)
@@ -65,18 +105,40 @@ impl Seat {
         drop(place);
     }
 
-    /// The head is there, or none comes: the place, and whether others had it meanwhile.
-    pub fn end(&self) -> (Option<Place>, bool) {
+    /// The head is there, or none comes: the place, unless it is kept, and whether others had it meanwhile.
+    pub(super) fn end(&self) -> (Option<Place>, bool) {
+        let waiter = self.lock().waiter.take();
+        if let Some(mut waiter) = waiter {
+            self.fetch(&mut waiter);
+        }
         let mut state = self.lock();
         state.is_over = true;
-        let ended = (state.place.take(), state.was_lent);
-        let (waiter, reader) = (state.waiter.take(), state.reader.take());
+        let place = if state.kept == 0 {
+            state.place.take()
+        } else {
+            None
+        };
+        let ended = (place, state.was_lent);
+        let reader = state.reader.take();
         drop(state);
-        drop(waiter);
         if let Some(reader) = reader {
             reader.wake();
         }
         ended
+    }
+
+    /// Takes the place that was handed to the body and not fetched yet, if the answer's body is to hold one.
+    fn fetch(&self, waiter: &mut Waiter) {
+        let state = self.lock();
+        let has_none = state.place.is_none() && state.was_lent;
+        drop(state);
+        if has_none && self.layer.holds_bodies {
+            let asked = self.layer.places.poll_acquire(waiter, Waker::noop());
+            if asked == Poll::Ready(true) {
+                let began = self.layer.clock.now();
+                self.take(Place::taken(self.layer.places.clone(), began));
+            }
+        }
     }
 
     /// Whether the request is shed in the middle of its body; if not yet, `waker` is told.
@@ -140,16 +202,32 @@ impl Seat {
         asked
     }
 
-    /// The body is gone: it waits for no place.
+    /// The body is gone: it waits for no place, unless the answer's body is to hold one.
     fn leave(&self) {
+        let holds = self.layer.holds_bodies;
         let mut state = self.lock();
-        let left = (state.waiter.take(), state.reader.take());
+        let left = (state.waiter.take_if(|_| !holds), state.reader.take());
         drop(state);
         drop(left);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let mut seat = Some(&self.0);
+        while let Some(each) = seat {
+            let mut state = each.lock();
+            state.kept -= 1;
+            let is_left = state.is_over && state.kept == 0;
+            let place = state.place.take_if(|_| is_left);
+            drop(state);
+            drop(place);
+            seat = each.outer.as_ref();
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use becalm::Scope;
 use becalm::bulkhead::Waiter;
+use becalm::support::HasPlace;
 use becalm::time::Sleep;
 use http::{HeaderValue, Request, Response};
 use http_body::Body;
@@ -49,20 +50,34 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         // The one that is ready goes, and its clone stays.
         let clone = self.service.clone();
-        let service = std::mem::replace(&mut self.service, clone);
+        let mut service = std::mem::replace(&mut self.service, clone);
         let layer = Arc::clone(&self.layer);
-        layer.retries.count(Scope::current());
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         let class = layer.class(&head);
         let grpc = grpc::kind(&head.headers).cloned();
         let waiter = Waiter::of_class(class);
-        let seat = Seat::new(Arc::clone(&layer), class);
+        let outer = Seat::of(&head.extensions);
+        let has_place = outer.as_ref().is_some_and(|outer| outer.is_in(&layer));
+        let seat = Seat::new(Arc::clone(&layer), class, outer);
+        if has_place {
+            drop(seat.end()); // its body waits for nothing
+        } else {
+            layer.retries.count(Scope::current());
+            let place = HasPlace(Arc::<Seat>::clone(&seat));
+            head.extensions.insert(place);
+        }
         let body = ArrivingBody::new(body, Arc::clone(&seat));
+        let request = Request::from_parts(head, body);
+        let (waits, running) = if has_place {
+            (None, Some(service.call(request)))
+        } else {
+            (Some((service, request, waiter)), None)
+        };
         AdmissionFuture {
             layer,
-            waits: Some((service, Request::from_parts(head, body), waiter)),
+            waits,
             timer: None,
-            running: None,
+            running,
             grpc,
             seat: Seated(seat),
         }

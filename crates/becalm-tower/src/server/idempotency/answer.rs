@@ -85,6 +85,16 @@ impl Answer {
         }
     }
 
+    /// Nobody knows whether the operation is done. No other answer with this status is kept.
+    pub(super) fn unknown() -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, HeaderMap::new(), None)
+    }
+
+    /// Whether nobody knows if the operation is done, since its handler did not end in time. Its [status](Self::status) is 504.
+    pub fn is_unknown(&self) -> bool {
+        self.status == StatusCode::GATEWAY_TIMEOUT
+    }
+
     /// That it was given, and no more.
     pub(super) fn without_body(&self) -> Self {
         Self::new(self.status, HeaderMap::new(), None)

@@ -27,6 +27,7 @@ use crate::server::waiting::Waiting;
 /// | whose key came with another payload | 422 |
 /// | whose key came with other credentials, where no [caller](Self::caller) is set | 409 and "do not retry" |
 /// | whose key is being worked on | 409 and [`Retry-After`](Self::retry_after) |
+/// | whose handler gave no head [in time](Self::handler_time), now or before | 504 and "do not retry" |
 /// | whose key is done | the first answer, with `idempotency-replayed: true` |
 /// | that the store knows nothing of because it is full or down | 503 and `Retry-After` |
 ///
@@ -36,8 +37,9 @@ use crate::server::waiting::Waiting;
 /// nor answered. The layer stands inside of what authenticates, which is to let in repetitions as it did the first, and
 /// where it sees the whole path. Requests of safe methods (GET, HEAD, OPTIONS, TRACE) pass untouched, and so do those without a key.
 ///
-/// A handler whose client has left runs to its end, as a task of its own, and its answer is there for the repetition. While
-/// it runs its key is taken, so one that may hang has a time-out of its own.
+/// A handler whose client has left runs to its end, as a task of its own, and its answer is there for the repetition. One that gives no head
+/// [in time](Self::handler_time) is dropped, and nobody knows whether it has had its effect: so its key stays taken as that of one that is
+/// done is, and a repetition is told not to retry.
 /// An answer is handed on once it is complete and kept, longer than the [limit](Self::answer_limit), or not over [in
 /// time](Self::answer_time); one that is longer or later is not kept, and a repetition gets 409 with "do not retry".
 ///
@@ -168,6 +170,17 @@ impl<T: Store> IdempotencyLayer<T> {
     /// events, holds its key no longer than that.
     pub fn answer_time(self, time: Duration) -> Self {
         self.with(|rules| rules.answer_time = time)
+    }
+
+    /// Sets in which time a handler is to give the head of its answer. Default 10 min: ten times what proxies and clients wait for (60 s), and
+    /// longer than a handler that works takes.
+    ///
+    /// Later it is dropped where it waits, and gives its task, its place and what it holds back. What it did until then is done, or half of it,
+    /// as where a process is killed. So its key is never released: this client, and any that comes with it while the store keeps it, gets 504 and "do
+    /// not retry". A handler with a shorter time-out of its own can say more: undo its effect and answer with 5xx, or answer with what it knows. Layers
+    /// of time-outs belong inside of this one.
+    pub fn handler_time(self, time: Duration) -> Self {
+        self.with(|rules| rules.handler_time = time)
     }
 
     /// Sets the clock and the timers of these limits. Default: the process's own.

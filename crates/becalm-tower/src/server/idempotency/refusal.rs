@@ -28,6 +28,7 @@ pub(super) enum Refusal {
     AnswerNotKept,
     StoreUnavailable,
     HandlerGone,
+    HandlerLate,
 }
 
 impl Refusal {
@@ -52,6 +53,7 @@ impl Refusal {
             Self::OtherPayload => StatusCode::UNPROCESSABLE_ENTITY,
             Self::StoreUnavailable | Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
             Self::HandlerGone => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::HandlerLate => StatusCode::GATEWAY_TIMEOUT,
         }
     }
 
@@ -65,7 +67,7 @@ impl Refusal {
             | Self::BodyBroken
             | Self::BodyTooLong
             | Self::OtherPayload => 3,
-            Self::BodyLate => 4,
+            Self::BodyLate | Self::HandlerLate => 4,
             Self::AnswerNotKept => 6,
             Self::OtherCredentials => 9,
             Self::NoRoom => 8,
@@ -83,7 +85,10 @@ impl Refusal {
     ) -> Response<BufferedBody<D>> {
         let (is_to_come_again, is_done) = (
             matches!(self, Self::InFlight | Self::StoreUnavailable | Self::NoRoom),
-            matches!(self, Self::OtherCredentials | Self::AnswerNotKept),
+            matches!(
+                self,
+                Self::OtherCredentials | Self::AnswerNotKept | Self::HandlerLate
+            ),
         );
         if let Some(kind) = grpc {
             let mut response = Response::new(BufferedBody::whole(Bytes::new(), None));
@@ -141,6 +146,10 @@ impl Refusal {
                 "Whether this Idempotency-Key was used cannot be told at present"
             }
             Self::HandlerGone => "The work on this request broke off",
+            Self::HandlerLate => {
+                "The request with this Idempotency-Key was begun and did not end in time: whether it is done is not \
+                 known, so it is not done again"
+            }
         }
     }
 }

@@ -41,6 +41,7 @@ pub(super) struct Rules {
     pub body_time: Duration,
     pub answer_limit: usize,
     pub answer_time: Duration,
+    pub handler_time: Duration,
     pub waiting: Arc<Waiting>,
     pub clock: Arc<dyn Sleeper>,
     pub retry_after: Duration,
@@ -58,6 +59,7 @@ impl Rules {
             body_time: Duration::from_secs(30),
             answer_limit: 256 << 10,
             answer_time: Duration::from_secs(10),
+            handler_time: Duration::from_secs(600),
             waiting: Waiting::new(64 << 20),
             clock: Arc::new(StdSleeper::new()),
             retry_after: Duration::from_secs(1),
@@ -76,7 +78,8 @@ impl Rules {
 
     /// The name of the operation; `None` where the request is none of the layer's business.
     pub fn name(&self, head: &Parts) -> Result<Option<Name>, Refusal> {
-        if head.method.is_safe() {
+        // A CONNECT of HTTP/2 is a connection, such as a WebSocket's, and no operation.
+        if head.method.is_safe() || head.method == Method::CONNECT {
             return Ok(None);
         }
         let key = match idempotency_key(&head.headers) {

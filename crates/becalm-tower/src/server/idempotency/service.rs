@@ -1,7 +1,7 @@
 //! How does one request with a key go?
 
-use std::future::ready;
-use std::pin::Pin;
+use std::future::{poll_fn, ready};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -17,6 +17,7 @@ use super::name::{Caller, Fingerprint, Name};
 use super::refusal::Refusal;
 use super::rules::Rules;
 use super::store::{Claim, Store};
+use crate::server::admission::Seat;
 use crate::server::body::BufferedBody;
 use crate::server::grpc;
 
@@ -140,17 +141,35 @@ impl<T: Store> Keeper<T> {
         let request = Request::from_parts(head, body);
         let (told, hears) = oneshot::channel();
         let (_waits, client) = oneshot::channel();
+        // Of a layer outside of this one, which else would have others in while the handler goes on.
+        let kept = Seat::of(request.extensions()).map(|seat| seat.keep());
         // From the claim on: one that is dropped in between would be held for ever.
         let work =
             Scope::current().wrap(self.work(service, (name, fingerprint, caller), request, client));
         (rules.spawn)(Box::pin(async move {
-            let _ = told.send(work.with_scope().await);
+            let ended = work.with_scope().await;
+            drop(kept);
+            let _ = told.send(ended);
         }));
         let Ok((ended, scope)) = hears.await else {
             return Ok(rules.refuse(Refusal::HandlerGone, grpc.as_ref()));
         };
         scope.report();
         ended
+    }
+
+    /// What the handler gives, unless it takes too long: then it is dropped.
+    async fn in_time<F: Future>(&self, handler: F) -> Option<F::Output> {
+        let clock = &self.rules.clock;
+        let mut timer = clock.sleep_until(clock.now().after(self.rules.handler_time));
+        let mut handler = pin!(handler);
+        poll_fn(|context| {
+            if let Poll::Ready(ended) = handler.as_mut().poll(context) {
+                return Poll::Ready(Some(ended));
+            }
+            timer.as_mut().poll(context).map(|()| None)
+        })
+        .await
     }
 
     async fn work<S, B, D>(
@@ -178,6 +197,7 @@ impl<T: Store> Keeper<T> {
                 return Ok(match answer {
                     _ if first != fingerprint => refuse(rules.other(first, fingerprint)),
                     None => refuse(Refusal::InFlight),
+                    Some(answer) if answer.is_unknown() => refuse(Refusal::HandlerLate),
                     Some(answer) => answer
                         .replay()
                         .unwrap_or_else(|| refuse(Refusal::AnswerNotKept)),
@@ -188,8 +208,15 @@ impl<T: Store> Keeper<T> {
             held: Some(held),
             keeper: self.clone(),
         };
-        let ended = match service.call(request).await {
-            Ok(response) => {
+        let ended = match self.in_time(service.call(request)).await {
+            None => {
+                // The handler is dropped by now, and the claim never released.
+                if let Some(held) = running.held.take() {
+                    store.complete(held, Answer::unknown()).await;
+                }
+                return Ok(refuse(Refusal::HandlerLate));
+            }
+            Some(Ok(response)) => {
                 let (parts, body) = response.into_parts();
                 // What is never sent to it, ends only with the client.
                 let is_left =
@@ -198,7 +225,7 @@ impl<T: Store> Keeper<T> {
                 let (body, _) = BufferedBody::read(body, limits, is_left).await;
                 Ok(Response::from_parts(parts, body))
             }
-            Err(error) => Err(error),
+            Some(Err(error)) => Err(error),
         };
         let answer = ended.as_ref().ok().and_then(Answer::to_keep);
         match (running.held.take(), answer) {

@@ -1,0 +1,105 @@
+//! Has the request of a connection come, where no layer says so? Plain HTTP/1 shows it in its bytes.
+
+/// What the bytes of a connection have shown so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sniff {
+    /// So many bytes of its head have come, so many of them as HTTP/2 begins, and so many of the four that end a head.
+    Head(usize, usize, usize),
+    /// It is TLS or HTTP/2, which do not show it.
+    Hidden,
+    /// The head of a request has come whole, and its answer has not begun.
+    Came,
+    /// An answer has begun.
+    Answered,
+}
+
+const END: &[u8; 4] = b"\r\n\r\n";
+/// How HTTP/2 begins, as no method of HTTP/1 does (RFC 9113 section 3.4).
+const PREFACE: &[u8; 5] = b"PRI *";
+
+impl Sniff {
+    pub const fn new() -> Self {
+        Self::Head(0, 0, 0)
+    }
+
+    /// These bytes have come.
+    pub fn reads(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            let Self::Head(length, preface, end) = self else {
+                return;
+            };
+            let is_method = byte.is_ascii_uppercase() || matches!(byte, b'\r' | b'\n');
+            if *length == 0 && !is_method {
+                *self = Self::Hidden;
+                return;
+            }
+            if *preface == *length && PREFACE.get(*preface) == Some(byte) {
+                *preface += 1;
+            }
+            *length += 1;
+            *end = match (*byte == END[*end], byte) {
+                (true, _) => *end + 1,
+                (false, b'\r') => 1,
+                (false, _) => 0,
+            };
+            if *preface == PREFACE.len() {
+                *self = Self::Hidden;
+            } else if *end == END.len() {
+                *self = Self::Came;
+            }
+        }
+    }
+
+    /// These bytes go out. True where a WebSocket begins with them.
+    pub fn writes(&mut self, bytes: &[u8]) -> bool {
+        if *self == Self::Hidden || !bytes.starts_with(b"HTTP/1.") {
+            return false;
+        }
+        if !bytes.starts_with(b"HTTP/1.1 100") {
+            *self = Self::Answered;
+        }
+        bytes.starts_with(b"HTTP/1.1 101")
+    }
+
+    /// Whether the head of a request has come.
+    pub const fn has_come(self) -> bool {
+        matches!(self, Self::Came | Self::Answered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_of_plain_http_1_shows_its_end_however_it_is_cut() {
+        let head = b"GET / HTTP/1.1\r\nhost: x\r\nPRI: *\r\n\r\n";
+        for cut in 0..head.len() {
+            let mut sniff = Sniff::new();
+            sniff.reads(&head[..cut]);
+            assert!(!sniff.has_come(), "{cut}");
+            sniff.reads(&head[cut..]);
+            assert_eq!(sniff, Sniff::Came, "{cut}");
+        }
+        let mut sniff = Sniff::new();
+        sniff.reads(b"PUT / HTTP/1.1\r\n\r\r\n\r\n");
+        assert!(sniff.has_come());
+        assert!(!sniff.writes(b"HTTP/1.1 100 Continue\r\n\r\n") && sniff == Sniff::Came);
+        assert!(!sniff.writes(b"HTTP/1.1 200 OK\r\n") && sniff == Sniff::Answered);
+        assert!(sniff.writes(b"HTTP/1.1 101 Switching Protocols\r\n"));
+    }
+
+    #[test]
+    fn tls_and_http_2_show_nothing() {
+        for first in [
+            &b"\x16\x03\x01\r\n\r\n"[..],
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        ] {
+            let mut sniff = Sniff::new();
+            sniff.reads(first);
+            sniff.reads(b"GET / HTTP/1.1\r\n\r\n");
+            assert_eq!(sniff, Sniff::Hidden);
+            assert!(!sniff.writes(b"HTTP/1.1 101 Switching Protocols\r\n"));
+        }
+    }
+}
