@@ -4,13 +4,16 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::code;
-use crate::document::{Document, Node, Span, Together, Unreadable, documents, in_lines};
+use crate::document::{Document, Node, Read, Span, Together, Unread, documents, in_lines};
 use crate::finding::Finding;
+use crate::hints::holds_retries;
 use crate::mapping::Mapping;
 use crate::reading::Reading;
+use crate::severity::Severity;
 use crate::system::{Form, System};
 use crate::systems::{self, Row, Shared, kubernetes};
 use crate::template;
+use crate::unread;
 use crate::versions::As;
 
 /// A file: its name and what stands in it.
@@ -70,10 +73,19 @@ pub fn check(files: &[File<'_>], settings: &Settings) -> Checked {
         settings,
         shared: &shared,
     };
-    let mut checked = Checked::default();
-    for ((file, text), read) in files.iter().zip(&texts).zip(&read) {
-        of_file(*file, text, read, &together, by, &mut checked);
+    let all: Vec<_> = (files.iter().zip(&texts).zip(&read))
+        .map(|((file, text), read)| by.trees(*file, text, read, &together))
+        .collect();
+    for key in read.iter().flat_map(|it| &it.trees).flat_map(Node::walk) {
+        key.entries()
+            .iter()
+            .for_each(|(key, _)| key.asked.set(false));
     }
+    let mut checked = Checked::default();
+    for (((file, text), read), systems) in files.iter().zip(&texts).zip(&read).zip(&all) {
+        of_file(*file, text, read, systems, &together, by, &mut checked);
+    }
+    unread(files, &read, &all, &mut checked);
     let mut place = HashMap::new();
     for (at, file) in files.iter().enumerate() {
         place.entry(file.name).or_insert(at);
@@ -88,39 +100,86 @@ pub fn check(files: &[File<'_>], settings: &Settings) -> Checked {
     checked
 }
 
+/// Tells of keys that look like retries, and that no system asked for.
+fn unread(
+    files: &[File<'_>],
+    read: &[Parsed],
+    all: &[Vec<Vec<&'static Row>>],
+    checked: &mut Checked,
+) {
+    let mut told: HashMap<String, HashSet<Span>> = HashMap::new();
+    let is_about_a_key = |it: &&Finding| {
+        code::ALL
+            .iter()
+            .any(|code| code.name == it.code && *code != code::NO_TOTAL_TIME)
+    };
+    for it in checked.findings.iter().filter(is_about_a_key) {
+        told.entry(it.file.clone()).or_default().insert(it.span);
+    }
+    for it in &checked.mappings {
+        let lost = it.lost.iter().filter_map(|it| it.span);
+        told.entry(it.file.clone()).or_default().extend(lost);
+    }
+    for ((file, read), systems) in files.iter().zip(read).zip(all) {
+        let told = told.remove(file.name).unwrap_or_default();
+        for (tree, rows) in read
+            .trees
+            .iter()
+            .zip(systems)
+            .filter(|(_, rows)| !rows.is_empty())
+        {
+            let systems: Vec<_> = rows.iter().map(|it| it.system).collect();
+            unread::of_known(file.name, tree, &systems, &told, &mut checked.findings);
+        }
+    }
+}
+
 /// A file as trees, if it is one of them.
 #[derive(Default)]
 struct Parsed {
+    /// Of a file that is no tree.
     template: Option<Span>,
     trees: Vec<Node>,
     merges: Vec<Span>,
-    unreadable: Option<Unreadable>,
+    unread: Vec<Unread>,
 }
 
 impl Parsed {
     fn of(file: File<'_>, text: &str) -> Self {
-        let template = template::first(text);
-        if template.is_some() || is_named(file, &[".toml"]) {
-            return Self {
-                template,
-                ..Self::default()
-            };
+        let is_toml = is_named(file, &[".toml"]);
+        let read = if is_toml {
+            Read::default()
+        } else {
+            documents(text)
+        };
+        let is_tree = |it: &Node| it.is_table() || !it.items().is_empty();
+        if is_toml || !(is_named(file, TREES) || read.documents.iter().any(is_tree)) {
+            let template = template::first(text);
+            if template.is_some() || is_toml {
+                return Self {
+                    template,
+                    ..Self::default()
+                };
+            }
         }
-        let read = documents(text);
         let trees = read.documents.into_iter();
         Self {
             template: None,
             trees: trees.flat_map(kubernetes::resources).collect(),
             merges: read.merges,
-            unreadable: read.unreadable,
+            unread: read.unread,
         }
     }
 }
+
+/// How files that are trees end.
+const TREES: &[&str] = &[".yaml", ".yml", ".json"];
 
 fn of_file<'a>(
     file: File<'a>,
     text: &'a str,
     read: &'a Parsed,
+    systems: &[Vec<&'static Row>],
     together: &'a [Together<'a>],
     by: By<'a>,
     found: &mut Checked,
@@ -134,13 +193,7 @@ fn of_file<'a>(
         merges: &read.merges,
     };
     if let Some(span) = read.template {
-        found.findings.push(Finding::new(
-            file.name,
-            span,
-            code::TEMPLATE,
-            "the file is a template, and what comes of it is not known",
-            "check what the tool prints, such as `helm template`",
-        ));
+        template_of(file, span, "file", holds_retries(text), found);
         return;
     }
     if is_named(file, &[".toml"]) {
@@ -152,33 +205,69 @@ fn of_file<'a>(
         ..whole
     };
     // A resource of Kubernetes may hold another system's file as a text, and is not that file.
-    let is_tree = is_named(file, &[".yaml", ".yml", ".json"])
-        || read
-            .trees
-            .iter()
-            .any(|tree| !by.recognised(Form::Tree, &of_tree(tree)).is_empty());
+    let is_tree = is_named(file, TREES) || systems.iter().any(|it| !it.is_empty());
     if !is_tree && by.read_as(&by.of_form(Form::Text, &whole), whole, found) {
         return;
     }
     let mut is_known = false;
-    for tree in &read.trees {
+    for (tree, systems) in read.trees.iter().zip(systems) {
         let document = of_tree(tree);
-        let systems = by.of_form(Form::Tree, &document);
+        let systems = match &systems[..] {
+            [] => by.named(Form::Tree),
+            own => own.to_vec(),
+        };
         if by.read_as(&systems, document, found) {
             is_known = true;
             keys_that_stand_twice(file, tree, found);
+        } else {
+            is_known |= unread::of_unknown(file.name, tree, &mut found.findings);
         }
     }
     if !is_known && is_tree && by.read_as(&by.named(Form::Text), whole, found) {
         return;
     }
-    if let Some(unreadable) = &read.unreadable {
-        cannot_read(file, unreadable.span, unreadable.sentence.clone(), found);
-    } else if !is_known {
+    let what = if read.trees.is_empty() {
+        "file"
+    } else {
+        "document"
+    };
+    for unread in &read.unread {
+        let span = unread.template.unwrap_or(unread.why.span);
+        if unread.template.is_some() {
+            template_of(file, span, what, unread.holds_retries, found);
+        } else {
+            let sentence = unread.why.sentence.clone();
+            cannot_read(file, span, sentence, unread.holds_retries, found);
+        }
+    }
+    let is_text = read.trees.iter().all(|it| it.text().is_some()) && !is_named(file, TREES);
+    if !is_known && is_text && unread::of_text(file.name, text, &mut found.findings) {
+        return;
+    }
+    if !is_known && read.unread.is_empty() {
         let first = read.trees.first();
         let span = first.map_or_else(|| Span::new(1, 1, 0), |it| it.span);
         unknown(file, span, found);
     }
+}
+
+/// What holds no retries is a note.
+fn demoted(mut finding: Finding, holds_retries: bool) -> Finding {
+    if !holds_retries {
+        finding.severity = Severity::Note;
+    }
+    finding
+}
+
+fn template_of(file: File<'_>, span: Span, what: &str, holds_retries: bool, found: &mut Checked) {
+    let finding = Finding::new(
+        file.name,
+        span,
+        code::TEMPLATE,
+        format!("the {what} is a template, and what comes of it is not known"),
+        "check what the tool prints, such as `helm template`",
+    );
+    found.findings.push(demoted(finding, holds_retries));
 }
 
 fn is_named(file: File<'_>, ends: &[&str]) -> bool {
@@ -191,14 +280,22 @@ fn of_toml<'a>(file: File<'_>, whole: Document<'a>, by: By<'a>, found: &mut Chec
         return;
     }
     match systems::no_toml(whole.text) {
-        Some((span, sentence)) => cannot_read(file, span, sentence, found),
+        Some((span, sentence)) => {
+            cannot_read(file, span, sentence, holds_retries(whole.text), found);
+        }
         None => unknown(file, Span::new(1, 1, 0), found),
     }
 }
 
-fn cannot_read(file: File<'_>, span: Span, sentence: String, found: &mut Checked) {
+fn cannot_read(
+    file: File<'_>,
+    span: Span,
+    sentence: String,
+    holds_retries: bool,
+    found: &mut Checked,
+) {
     let finding = Finding::new(file.name, span, code::CANNOT_READ, sentence, "");
-    found.findings.push(finding);
+    found.findings.push(demoted(finding, holds_retries));
 }
 
 fn unknown(file: File<'_>, span: Span, found: &mut Checked) {
@@ -239,6 +336,28 @@ impl<'a> By<'a> {
         } else {
             recognised
         }
+    }
+
+    /// The systems that know each tree of a file as theirs.
+    fn trees(
+        self,
+        file: File<'a>,
+        text: &'a str,
+        read: &'a Parsed,
+        together: &'a [Together<'a>],
+    ) -> Vec<Vec<&'static Row>> {
+        let systems = read.trees.iter().map(|tree| {
+            let document = Document {
+                file: file.name,
+                text,
+                tree: Some(tree),
+                beside: &read.trees,
+                together,
+                merges: &read.merges,
+            };
+            self.recognised(Form::Tree, &document)
+        });
+        systems.collect()
     }
 
     fn recognised(self, form: Form, document: &Document<'a>) -> Vec<&'static Row> {

@@ -48,6 +48,7 @@ codes! {
     NOT_UNDERSTOOD "not-understood" Warning "a value that is not of the form that the system reads";
     OVERRIDDEN "overridden" Note "the environment or code overrides what the file says";
     REFUSED "refused" Error "the system refuses the file, or the part of it that retries";
+    RETRIES_NOT_READ "retries-not-read" Warning "keys that look like retries, and no system that is read has them there";
     STATUSES_WIDER "statuses-wider" Warning "more statuses are retried than the file names";
     TEMPLATE "template" Error "the file is a template: what comes of it is unknown";
     TIMEOUT_IGNORED "timeout-ignored" Warning "a time-out that the system does not heed";

@@ -14,6 +14,7 @@ pub mod code;
 pub mod document;
 mod evidence;
 mod finding;
+mod hints;
 pub mod layers;
 mod lints;
 mod list;
@@ -27,6 +28,7 @@ mod system;
 mod systems;
 mod template;
 mod told;
+mod unread;
 mod versions;
 
 pub use check::{Checked, File, Settings, check};

@@ -21,6 +21,13 @@ pub fn first(text: &str) -> Option<Span> {
     None
 }
 
+/// Whether a template begins at this column, from 0, of a line.
+pub fn begins(line: &str, column: usize) -> bool {
+    let mut left = line.chars().skip(column);
+    let rest: Vec<char> = left.by_ref().skip(2).take(200).collect();
+    is_action(&rest)
+}
+
 /// Whether this value is filled in elsewhere: `${X}`, `${env:X}`, `$(X)`, `{{ .Values.x }}`, `%X%`, `<%= x %>`, `@x@`.
 pub fn is_placeholder(text: &str) -> bool {
     let marks = [

@@ -143,10 +143,10 @@ fn a_section_of_the_application_is_none_of_the_handler() {
     let own = retry("\"MaxRetryAttempts\": 3, \"DelaySeconds\": 2");
     assert_eq!(
         (codes(&own), own.mappings.len()),
-        (vec!["unknown-system"], 0)
+        (vec!["retries-not-read"], 0)
     );
+    assert_eq!(retry("\"MaxRetryAttempts\": 3").mappings, []);
     for fields in [
-        "\"MaxRetryAttempts\": 3",
         "\"maxRetryAttempts\": 3, \"Delay\": \"00:00:02\"",
         "\"MaxRetryAttempts\": 3, \"UseJitter\": true, \"DelaySeconds\": 2",
     ] {

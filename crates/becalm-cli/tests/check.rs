@@ -65,13 +65,24 @@ fn what_is_strict_fails_and_what_cannot_be_read_exits_with_2() {
 
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in [
-        ("latin-1.yaml", &b"a: \xe9"[..]),
-        ("broken.yaml", b"a: [b"),
-        ("deep.json", &[b'['; 3000]),
+        ("broken.yaml", &b"retries: [b"[..]),
+        ("deep.json", &[&b"{\"retry\": "[..], &[b'['; 3000]].concat()),
+        ("second.yaml", b"a: 1\n---\nattempts: {{ .x }}\n---\nb: 2\n"),
     ] {
         fs::write(folder.path().join(name), bytes).unwrap();
         let output = becalm(&["check", name], folder.path());
         assert_eq!(output.status.code(), Some(2), "{name}: {output:?}");
+    }
+    for (name, bytes) in [
+        ("latin-1.yaml", &b"a: \xe9"[..]),
+        ("plain.yaml", b"a: [b"),
+        ("plain-deep.json", &[b'['; 3000]),
+        ("image.yaml", b"\x89PNG\0\0\0"),
+        ("template.yaml", b"a: {{ .x }}\n"),
+    ] {
+        fs::write(folder.path().join(name), bytes).unwrap();
+        let output = becalm(&["check", name], folder.path());
+        assert_eq!(output.status.code(), Some(0), "{name}: {output:?}");
     }
     fs::write(folder.path().join("other.yaml"), "a: 1\n").unwrap();
     let output = becalm(&["check", "--strict", "other.yaml"], folder.path());

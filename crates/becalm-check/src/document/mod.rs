@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 pub use bounds::{DEEPEST, LONGEST};
 pub use node::{Key, Node, Span, Value};
-pub(crate) use yaml::{Unreadable, documents};
+pub(crate) use yaml::{Read, Unread, documents};
 
 /// The text with each line ended by a line feed, as YAML has it: a carriage return alone ends one, too.
 pub(crate) fn in_lines(text: &str) -> Cow<'_, str> {

@@ -1,5 +1,8 @@
 //! What is a value of a tree, and where does it stand?
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 /// A place in a file: the first line of what stands there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[non_exhaustive]
@@ -50,12 +53,55 @@ pub enum Value {
 
 /// A key of a mapping. One that is no text has an empty name.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Key {
     /// Where it stands.
     pub span: Span,
     /// Its name.
     pub name: String,
+    /// Whether a reader asked for it, where it looks like retries.
+    pub(crate) asked: Asked,
 }
+
+impl Key {
+    /// A key of this name at this place.
+    pub fn new(span: Span, name: impl Into<String>) -> Self {
+        Self {
+            span,
+            name: name.into(),
+            asked: Asked::default(),
+        }
+    }
+}
+
+/// Whether a reader asked for a key, which all copies of the key know. `None` of one that does not look like retries.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked(Option<Arc<AtomicBool>>);
+
+impl Asked {
+    pub fn watched() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    pub fn set(&self, is_asked: bool) {
+        if let Some(asked) = &self.0 {
+            asked.store(is_asked, Ordering::Relaxed);
+        }
+    }
+
+    /// Of a key that looks like retries, whether a reader asked for it.
+    pub fn get(&self) -> Option<bool> {
+        self.0.as_ref().map(|it| it.load(Ordering::Relaxed))
+    }
+}
+
+impl PartialEq for Asked {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Asked {}
 
 impl Node {
     /// The value of this key, of a mapping that has it.
@@ -66,7 +112,10 @@ impl Node {
     /// The key of this name with its value; of several the last, as parsers of JSON and Envoy have it.
     pub fn entry(&self, key: &str) -> Option<(&Key, &Self)> {
         let found = self.entries().iter().rfind(|(it, _)| it.name == key);
-        found.map(|(key, node)| (key, node))
+        found.map(|(key, node)| {
+            key.asked.set(true);
+            (key, node)
+        })
     }
 
     /// What stands at this path of keys.

@@ -1,15 +1,17 @@
 //! Which trees does a file of YAML or JSON hold?
 //!
-//! The parser's events are gathered here rather than in its own loader, so that depth, size and
-//! what aliases repeat are bounded before anything recurses.
+//! The parser's events are gathered here, so that depth, size and what aliases repeat are bounded before anything recurses. A
+//! document that cannot be read leaves the others as they are.
 
 use std::collections::BTreeMap;
 
-use saphyr_parser::{Event, Parser, ScalarStyle};
+use granit_parser::{Event, Parser, ScalarStyle};
 
 use super::bounds::{DEEPEST, LONGEST};
 use super::comments::blanked;
-use super::node::{Key, Node, Span, Value};
+use super::node::{Asked, Key, Node, Span, Value};
+use crate::hints::{holds_retries, looks_like_retries};
+use crate::template;
 
 /// Nodes that aliases may repeat in a file, and those that a merge copies.
 const REPEATED: usize = 100_000;
@@ -28,37 +30,64 @@ pub struct Read {
     pub documents: Vec<Node>,
     /// Where `<<` stands.
     pub merges: Vec<Span>,
-    /// Where the text is no YAML, too deep or too large; what comes before it was read.
-    pub unreadable: Option<Unreadable>,
+    /// The documents that are no tree.
+    pub unread: Vec<Unread>,
+}
+
+/// A document that is no YAML, too deep, too large, or a template.
+#[derive(Debug, Clone)]
+pub struct Unread {
+    pub why: Unreadable,
+    /// Where a tool is to fill it in.
+    pub template: Option<Span>,
+    /// Whether it has a word that looks like retries.
+    pub holds_retries: bool,
 }
 
 /// The documents of a file.
 pub fn documents(text: &str) -> Read {
-    let mut trees = Trees::default();
     if text.len() > LONGEST {
         let sentence = format!("a file of more than {LONGEST} bytes is not read");
         return Read {
-            unreadable: Some(refused(Span::new(1, 1, 0), &sentence)),
+            unread: vec![Unread {
+                why: refused(Span::new(1, 1, 0), &sentence),
+                template: None,
+                holds_retries: true,
+            }],
             ..Read::default()
         };
     }
-    let text = blanked(text);
-    let mut parser = Parser::new_from_str(&text);
+    let read = parsed(text);
+    let breaks = ['\u{85}', '\u{2028}', '\u{2029}'];
+    if read.unread.is_empty() || !text.contains(breaks) {
+        return read;
+    }
+    // YAML 1.1 ends lines with them.
+    parsed(&text.replace(breaks, " "))
+}
+
+fn parsed(text: &str) -> Read {
+    let blank = blanked(text);
+    let options = granit_parser::options! { bom_inside_document_as_content: true };
+    let mut parser = Parser::new_from_str_with_options(&blank, options);
+    let mut trees = Trees::default();
+    let mut broken = Vec::new();
     loop {
-        match parser.next_event() {
-            None | Some(Ok((Event::StreamEnd, _))) => return trees.read(None),
+        let why = match parser.next_event() {
+            None | Some(Ok((Event::StreamEnd, _))) => return trees.read(text, broken),
+            Some(Ok((event, at))) => match trees.take(event, place(at)) {
+                Ok(()) => continue,
+                Err(sentence) => refused(place(at), sentence),
+            },
             Some(Err(error)) => {
                 let at = error.marker();
                 let span = Span::new(at.line().max(1), at.col() + 1, 0);
-                let sentence = format!("it cannot be parsed: {}", error.info());
-                return trees.read(Some(refused(span, &sentence)));
+                refused(span, &format!("it cannot be parsed: {}", error.info()))
             }
-            Some(Ok((event, at))) => {
-                let span = place(at);
-                if let Err(sentence) = trees.take(event, span) {
-                    return trees.read(Some(refused(span, sentence)));
-                }
-            }
+        };
+        broken.push((trees.abandon(why.span.line), why));
+        if !matches!(parser.proceed_next_document(), Ok(true)) {
+            return trees.read(text, broken);
         }
     }
 }
@@ -70,7 +99,7 @@ fn refused(span: Span, sentence: &str) -> Unreadable {
     }
 }
 
-fn place(span: saphyr_parser::Span) -> Span {
+fn place(span: granit_parser::Span) -> Span {
     let (start, end) = (span.start, span.end);
     let length = if start.line() == end.line() {
         end.col().saturating_sub(start.col())
@@ -99,21 +128,95 @@ struct Trees {
     anchors: BTreeMap<usize, (Node, usize)>,
     repeated: usize,
     merges: Vec<Span>,
+    /// The first line of each document, and how many documents were there before it.
+    starts: Vec<(usize, usize)>,
+    /// Where a mapping in braces is the key of another: in a file that is meant, a template.
+    doubled: Vec<Span>,
+    is_within: bool,
 }
 
 impl Trees {
-    fn read(self, unreadable: Option<Unreadable>) -> Read {
+    /// Forgets the document that is open, or begins at this line, and returns its number.
+    fn abandon(&mut self, line: usize) -> usize {
+        if !std::mem::take(&mut self.is_within) {
+            self.starts.push((line, self.documents.len()));
+        }
+        let number = self.starts.len() - 1;
+        self.documents.truncate(self.starts[number].1);
+        self.open.clear();
+        self.anchors.clear();
+        number
+    }
+
+    fn read(mut self, text: &str, mut broken: Vec<(usize, Unreadable)>) -> Read {
+        let number = |line: usize| self.starts.partition_point(|it| it.0 <= line).max(1) - 1;
+        let mut gone = Vec::new();
+        let lines: Vec<&str> = match (&broken[..], &self.doubled[..]) {
+            ([], []) => Vec::new(),
+            _ => text.split('\n').collect(),
+        };
+        for span in &self.doubled {
+            let line = lines.get(span.line - 1).copied().unwrap_or_default();
+            let of = number(span.line);
+            if template::begins(line, span.column - 1) && broken.iter().all(|(it, _)| *it != of) {
+                broken.push((of, refused(*span, "it is a template")));
+                gone.push(of);
+            }
+        }
+        broken.sort_by_key(|(number, _)| *number);
+        let unread = broken.into_iter().map(|(number, why)| {
+            let first = if number == 0 {
+                0
+            } else {
+                self.starts[number].0 - 1
+            };
+            let end = self
+                .starts
+                .get(number + 1)
+                .map_or(lines.len(), |it| it.0 - 1);
+            let text = lines.get(first..end).unwrap_or_default().join("\n");
+            let template = template::first(&text).map(|mut span| {
+                span.line += first;
+                span
+            });
+            Unread {
+                why,
+                template,
+                holds_retries: holds_retries(&text),
+            }
+        });
+        let unread = unread.collect();
+        for of in gone.into_iter().rev() {
+            let end = self
+                .starts
+                .get(of + 1)
+                .map_or(self.documents.len(), |it| it.1);
+            self.documents.drain(self.starts[of].1..end);
+        }
         Read {
             documents: self.documents,
             merges: self.merges,
-            unreadable,
+            unread,
         }
     }
 
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), &'static str> {
         match event {
-            Event::SequenceStart(anchor, _) => self.begin(anchor, span, Holds::Items(Vec::new())),
-            Event::MappingStart(anchor, _) => {
+            Event::DocumentStart(..) => {
+                self.starts.push((span.line, self.documents.len()));
+                self.is_within = true;
+                Ok(())
+            }
+            Event::SequenceStart(_, anchor, _) => {
+                self.begin(anchor, span, Holds::Items(Vec::new()))
+            }
+            Event::MappingStart(_, anchor, _) => {
+                if let Some(outer) = self.open.last()
+                    && matches!(outer.holds, Holds::Entries(_, None))
+                    && (outer.span.line, outer.span.column + 1) == (span.line, span.column)
+                {
+                    self.doubled.push(outer.span);
+                }
                 self.begin(anchor, span, Holds::Entries(Vec::new(), None))
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
@@ -136,6 +239,7 @@ impl Trees {
             }
             Event::DocumentEnd => {
                 self.anchors.clear();
+                self.is_within = false;
                 Ok(())
             }
             _ => Ok(()),
@@ -225,7 +329,11 @@ fn named(node: Node) -> Key {
         Value::Scalar { text, .. } => text,
         _ => String::new(),
     };
-    Key { span, name }
+    let mut key = Key::new(span, name);
+    if looks_like_retries(&key.name) {
+        key.asked = Asked::watched();
+    }
+    key
 }
 
 /// Bounded itself, because what it looks at is.

@@ -21,6 +21,7 @@ mod spring_cloud_gateway;
 pub(crate) use becalm::no_toml;
 pub(crate) use kubernetes::is_same;
 pub(crate) use shared::Shared;
+pub(crate) use spring::is_called;
 
 use crate::document::Document;
 use crate::reading::Reading;

@@ -1,8 +1,9 @@
 //! Which files are checked?
 
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
-use becalm_check::File;
 use becalm_check::document::{LONGEST, Span};
 use becalm_check::shown::{Snippet, printable, snippet};
 
@@ -16,28 +17,28 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads a file.
+    /// Reads a file; `-` is standard input.
     ///
     /// # Errors
     ///
     /// A sentence that names the file.
     pub fn read(path: &Path) -> Result<Self, String> {
-        use std::io::Read as _;
-
-        let refused = |why: String| {
-            let name = path.display().to_string();
-            format!("cannot read {}: {why}", printable(&name))
+        let name = path.display().to_string();
+        let refused = |error: io::Error| format!("cannot read {}: {error}", printable(&name));
+        let is_stdin = path == Path::new("-");
+        let file: Box<dyn Read> = if is_stdin {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(File::open(path).map_err(refused)?)
         };
-        let file = std::fs::File::open(path).map_err(|error| refused(error.to_string()))?;
         let most = u64::try_from(LONGEST).unwrap_or(u64::MAX);
         let mut bytes = Vec::new();
         // One byte more than is read, so that a file that is too long is told from one that is not.
         let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
-        read.map_err(|error| refused(error.to_string()))?;
-        let text =
-            String::from_utf8(bytes).map_err(|_| refused("it is no text in UTF-8".into()))?;
-        let name = path.display().to_string();
+        read.map_err(refused)?;
+        let text = decoded(bytes);
         let lines = lines(&text);
+        let name = if is_stdin { "stdin".into() } else { name };
         Ok(Self { name, text, lines })
     }
 
@@ -56,9 +57,97 @@ impl Input {
         snippet(line, Span::new(1, span.column, span.length))
     }
 
-    pub fn file(&self) -> File<'_> {
-        File::new(&self.name, &self.text)
+    pub fn file(&self) -> becalm_check::File<'_> {
+        becalm_check::File::new(&self.name, &self.text)
     }
+}
+
+/// UTF-8, UTF-16 with its mark or of plain letters, and otherwise Latin-1, of which every file is.
+fn decoded(bytes: Vec<u8>) -> String {
+    let units = |of: fn([u8; 2]) -> u16| {
+        let units = bytes.chunks_exact(2).map(|it| of([it[0], it[1]]));
+        String::from_utf16_lossy(&units.collect::<Vec<_>>())
+    };
+    match bytes[..] {
+        [0xff, 0xfe, ..] => return units(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => return units(u16::from_be_bytes),
+        [a, 0, b, 0, ..] if a > 0 && b > 0 => return units(u16::from_le_bytes),
+        [0, a, 0, b, ..] if a > 0 && b > 0 => return units(u16::from_be_bytes),
+        _ => {}
+    }
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect())
+}
+
+/// How the files that are looked for in a directory end.
+const ENDS: [&str; 8] = [
+    "cfg",
+    "cnf",
+    "conf",
+    "json",
+    "properties",
+    "toml",
+    "yaml",
+    "yml",
+];
+
+/// The files that are named: those of a directory and its directories, but for hidden ones and `node_modules`, and those that a
+/// pattern such as `deploy/**/*.yaml` finds.
+///
+/// # Errors
+///
+/// A sentence that names the directory or the pattern.
+pub fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    for path in paths {
+        let name = path.to_string_lossy();
+        if path.is_dir() {
+            let before = files.len();
+            within(path, &mut files)
+                .map_err(|error| format!("cannot read {}: {error}", printable(&name)))?;
+            if files.len() == before {
+                let ends = ENDS.join(", .");
+                return Err(format!(
+                    "{} holds no file that ends with .{ends}",
+                    printable(&name)
+                ));
+            }
+        } else if name.contains(['*', '?', '[']) && !path.exists() {
+            let refused = |why: &str| format!("{}: {why}", printable(&name));
+            let found = glob::glob(&name).map_err(|error| refused(error.msg))?;
+            let found: Vec<_> = found.flatten().filter(|it| it.is_file()).collect();
+            if found.is_empty() {
+                return Err(refused("no file has such a name"));
+            }
+            files.extend(found);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+fn within(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name();
+        let kind = entry.file_type()?;
+        if name.as_encoded_bytes().starts_with(b".") || name == "node_modules" {
+            continue;
+        }
+        let path = entry.path();
+        if kind.is_dir() {
+            within(&path, files)?;
+        } else if kind.is_file()
+            && path
+                .extension()
+                .is_some_and(|it| ENDS.iter().any(|end| it.eq_ignore_ascii_case(end)))
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
 }
 
 /// A carriage return alone ends a line as well.
@@ -74,6 +163,59 @@ fn lines(text: &str) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_read_in_its_encoding() {
+        let text = "a: é\n";
+        let of = |units: fn(u16) -> [u8; 2], mark: &str| {
+            let text = format!("{mark}{text}");
+            text.encode_utf16().flat_map(units).collect::<Vec<u8>>()
+        };
+        for bytes in [
+            text.as_bytes().to_vec(),
+            b"a: \xe9\n".to_vec(),
+            of(u16::to_le_bytes, ""),
+            of(u16::to_be_bytes, ""),
+            of(u16::to_le_bytes, "\u{feff}"),
+            of(u16::to_be_bytes, "\u{feff}"),
+        ] {
+            assert_eq!(
+                decoded(bytes.clone()).trim_start_matches('\u{feff}'),
+                text,
+                "{bytes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn directories_and_patterns_name_their_files() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [
+            "b.yaml",
+            "a/c.yml",
+            ".git/d.yaml",
+            "node_modules/e.json",
+            "f.png",
+        ] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let named = |it: &str| {
+            let files = named(&[folder.path().join(it)])?;
+            let files = files.iter().map(|it| {
+                it.strip_prefix(folder.path())
+                    .unwrap()
+                    .display()
+                    .to_string()
+            });
+            Ok::<_, String>(files.collect::<Vec<_>>())
+        };
+        assert_eq!(named("").unwrap(), ["a/c.yml", "b.yaml"]);
+        assert_eq!(named("**/*.y*ml").unwrap().len(), 3);
+        assert_eq!(named("missing.yaml").unwrap(), ["missing.yaml"]);
+        assert!(named("*.cfg").is_err() && named(".git/..").is_ok());
+    }
 
     #[test]
     fn each_line_is_found_whatever_ends_it() {

@@ -34,7 +34,8 @@ use told::Told;
 #[command(after_long_help = LONG_HELP)]
 #[expect(clippy::struct_excessive_bools)] // each is a flag
 pub struct Args {
-    /// The files; with --layers the outermost first
+    /// The files, directories of them, patterns such as 'deploy/**/*.yaml', or - for standard input; with --layers the
+    /// outermost first
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -115,7 +116,8 @@ first try while all fail, null where nothing bounds it. from: line, default, unk
 Exit codes:
   0  every file was read
   1  something was found that --allow does not let pass, and --strict was given
-  2  a file cannot be read, or the command line is refused
+  2  a file cannot be opened, a document that may hold retries cannot be read,
+     or the command line is refused
 
 Examples:
   becalm check envoy.yaml
@@ -144,13 +146,11 @@ pub fn execute(args: &Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<ExitCode, String> {
-    let inputs: Vec<Input> = args
-        .files
-        .iter()
-        .map(|it| Input::read(it))
-        .collect::<Result<_, _>>()?;
+    let paths = input::named(&args.files)?;
+    let inputs = paths.iter().map(|it| Input::read(it));
+    let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
     let mut given = Given::default();
-    for file in args.files.iter().chain(&args.service) {
+    for file in paths.iter().chain(&args.service) {
         given.add(file);
     }
     for output in args.report.iter().chain(&args.sarif) {
@@ -214,7 +214,8 @@ fn code(told: &Told<'_>, args: &Args, printed: ExitCode) -> ExitCode {
         becalm_check::code::CANNOT_READ.name,
         becalm_check::code::TEMPLATE.name,
     ];
-    if findings.iter().any(|it| unread.contains(&it.code)) {
+    let is_unread = |it: &Finding| it.severity == Severity::Error && unread.contains(&it.code);
+    if findings.iter().any(is_unread) {
         ExitCode::from(usage::REFUSED)
     } else if args.strict && findings.iter().any(fails) {
         ExitCode::FAILURE

@@ -15,7 +15,10 @@ use crate::told::Told;
 pub fn entry<'n>(given: &'n Node, name: &str) -> Option<(&'n Key, &'n Node)> {
     let mut entries = given.entries().iter().rev();
     let found = entries.find(|(key, _)| key.name.eq_ignore_ascii_case(name));
-    found.map(|(key, node)| (key, node))
+    found.map(|(key, node)| {
+        key.asked.set(true);
+        (key, node)
+    })
 }
 
 /// The value of this name, in any letters.

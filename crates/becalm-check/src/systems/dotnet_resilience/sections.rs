@@ -65,7 +65,7 @@ fn kind(given: &Node) -> Option<Kind> {
         return Some(Kind::Hedging);
     }
     let marks = ["BackoffType", "UseJitter", "ShouldRetryAfterHeader"];
-    // An application's own section may have a `MaxRetryAttempts` beside keys of its own.
+    // An application's own section may have a `MaxRetryAttempts` alone or beside keys of its own.
     let is_retry = table("Retry").is_some_and(|it| {
         let is_known = |name: &str| {
             RETRY
@@ -73,7 +73,9 @@ fn kind(given: &Node) -> Option<Kind> {
                 .chain(&["Name"])
                 .any(|known| known.eq_ignore_ascii_case(name))
         };
-        get(it, RETRY[0]).is_some() && it.entries().iter().all(|(key, _)| is_known(&key.name))
+        it.entries().len() > 1
+            && get(it, RETRY[0]).is_some()
+            && it.entries().iter().all(|(key, _)| is_known(&key.name))
     });
     let is_standard =
         has_total || has("AttemptTimeout", &["Timeout"]) || has("Retry", &marks) || is_retry;

@@ -21,7 +21,10 @@ pub struct Message {
 pub fn entry<'a>(node: &'a Node, field: &str) -> Option<(&'a Key, &'a Node)> {
     let found = node.entries().iter().rfind(|(key, _)| is(key, field));
     found
-        .map(|(key, node)| (key, node))
+        .map(|(key, node)| {
+            key.asked.set(true);
+            (key, node)
+        })
         .filter(|(_, node)| !node.is_null())
 }
 

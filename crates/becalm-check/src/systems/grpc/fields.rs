@@ -54,6 +54,7 @@ pub fn spelled<'n>(
 fn misspelled<'n>(of: &'n Node, name: &str) -> Option<(&'n Key, &'n Node)> {
     let mut entries = of.entries().iter();
     let (key, node) = entries.find(|(key, _)| key.name.eq_ignore_ascii_case(name))?;
+    key.asked.set(true);
     Some((key, node))
 }
 

@@ -19,6 +19,18 @@ const KEYS: &[&str] = list!("attempts base multiplier cap jitter hint budget dea
 
 /// `None` where a field is missing or unknown without which nothing is known.
 pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draft> {
+    let has_all = [
+        "initialBackoff",
+        "maxBackoff",
+        "backoffMultiplier",
+        "retryableStatusCodes",
+    ];
+    if retry.entry("maxAttempts").is_none() && has_all.iter().all(|it| retry.entry(it).is_some()) {
+        let sentence = "this `retryPolicy` has no `maxAttempts`: a client of gRPC refuses the config; generators of clients such as GAPIC read it, and repeat without a bound on attempts until `timeout`";
+        let remedy = "for a client of gRPC, write `maxAttempts`";
+        reading.find(span, code::NOT_KNOWN, sentence, remedy);
+        return None;
+    }
     let mut draft = Draft::of(bare(), KEYS);
     let attempts = attempts(reading, &mut draft, retry, span);
     let waits = waits(reading, &mut draft, retry, span);

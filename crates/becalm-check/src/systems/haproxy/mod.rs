@@ -111,7 +111,11 @@ fn backend<'a>(reading: &mut Reading<'a>, section: &Section, proxy: &Proxy<'a>) 
     }
     let connects_alone = listed.is_of_connections();
     let connect = proxy.connect.as_ref().and_then(|it| it.value);
-    let wait = connect.map_or(LONGEST_WAIT, |it| it.min(LONGEST_WAIT));
+    let wait = match connect {
+        _ if proxy.goes_elsewhere_at_once() => Duration::ZERO,
+        Some(connect) => connect.min(LONGEST_WAIT),
+        None => LONGEST_WAIT,
+    };
     let mut draft = Draft::of(policy(most), KEYS);
     if let Some(retries) = retries {
         retries.tell(reading, &mut draft, span, |_, draft| {
@@ -180,10 +184,14 @@ fn tell_what_is_lost<'a>(
     wait: Duration,
     at: Span,
 ) {
-    let why = format!(
-        "the same server is connected to again after {}, a second or `timeout connect`; other failures are repeated at once",
-        Human(wait)
-    );
+    let why = if wait.is_zero() {
+        "another server is connected to at once, as servers take turns and `option redispatch` holds".to_owned()
+    } else {
+        format!(
+            "the same server is connected to again after {}, a second or `timeout connect`; other failures are repeated at once",
+            Human(wait)
+        )
+    };
     draft.lose("conn-failure", why, None);
     if let Some(said) = &proxy.redispatch {
         said.tell(reading, draft, at, |_, draft| {

@@ -30,6 +30,9 @@ pub struct Proxy<'a> {
     pub has_more_conditions: bool,
     /// Whether it has servers to repeat to.
     pub has_servers: bool,
+    /// Servers that are asked in turn: no backups.
+    pub active: usize,
+    balance: Option<String>,
     acls: Acls,
     default_backend: Option<String>,
     use_backends: Vec<String>,
@@ -63,7 +66,17 @@ impl<'a> Proxy<'a> {
             ("retries", _) => self.retries = retries(reading, line).or(self.retries.take()),
             // The last one holds.
             ("retry-on", _) => self.retry_on = Some(retry_on::read(reading, line)),
-            ("server" | "server-template", _) => self.has_servers = true,
+            ("server" | "server-template", _) => {
+                self.has_servers = true;
+                let is_spare = line
+                    .words
+                    .iter()
+                    .any(|it| matches!(&*it.text, "backup" | "disabled"));
+                // A template is of several, or of one with several addresses.
+                let count = if line.word(0) == "server" { 1 } else { 2 };
+                self.active += if is_spare { 0 } else { count };
+            }
+            ("balance", algorithm) => self.balance = Some(algorithm.to_owned()),
             ("option", "redispatch") => self.redispatch = Some(said(reading, line)),
             ("no", "option") if line.word(2) == "redispatch" => self.redispatch = None,
             ("timeout", "connect") => self.connect = Some(time(reading, line)),
@@ -94,6 +107,18 @@ impl<'a> Proxy<'a> {
             reading.find(line.span(), code::UNKNOWN_VALUE, sentence, "");
             self.add_condition(&rule);
         }
+    }
+
+    /// Whether a connection that cannot be made is made to another server, without a wait: HAProxy does so where servers take
+    /// turns (`back_handle_st_cer` of `src/backend.c`).
+    pub fn goes_elsewhere_at_once(&self) -> bool {
+        let turns = ["roundrobin", "static-rr"];
+        self.redispatch.is_some()
+            && self.active > 1
+            && self
+                .balance
+                .as_ref()
+                .is_none_or(|it| turns.contains(&&**it))
     }
 
     /// Adds a rule that asks for more than the method. One of the defaults holds in a backend and in what leads to it.

@@ -40,6 +40,7 @@ pub fn all<'a>(document: &Document<'a>) -> impl Iterator<Item = &'a (Key, Node)>
     let annotations = document.at(&["metadata", "annotations"]);
     let all = annotations.map_or(&[][..], Node::entries).iter();
     all.filter(|(key, _)| PREFIXES.iter().any(|it| key.name.starts_with(it)))
+        .inspect(|(key, _)| key.asked.set(true))
 }
 
 pub fn read(reading: &mut Reading<'_>) {

@@ -195,7 +195,7 @@ fn of_instance(
         }
     }
     retry_on::retry_on(&mut draft, &levels);
-    siblings::siblings(reading, &mut draft, all, name);
+    siblings::siblings(reading, &mut draft, all, &levels, name);
     let told = properties.named(&format!("retry {name}"));
     reading.map(draft, told, vec![name.to_owned()], key.span);
 }

@@ -28,7 +28,10 @@ pub fn retry_on(draft: &mut Draft, levels: &Levels<'_>) {
         ("ignoreExceptions", &ignored.unknown),
     ] {
         let span = levels.value(name).map(|it| it.span);
-        for class in unknown {
+        for class in unknown
+            .iter()
+            .filter(|it| !it.starts_with("io.github.resilience4j."))
+        {
             let why = format!("a class of `{name}`: which failures it stands for is said in code");
             draft.lose(class.clone(), why, span);
         }

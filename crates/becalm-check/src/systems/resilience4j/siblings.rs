@@ -3,42 +3,112 @@
 //! The orders of the aspects in `resilience4j-spring6`: `Retry (CircuitBreaker (RateLimiter (TimeLimiter (Bulkhead (method)))))`.
 //! All of it holds where a method has the annotations of both, with one name.
 
-use super::super::spring::duration;
+use super::super::spring::{duration, words};
 use super::instance::Levels;
 use super::{Draft, Node, Origin, Reading, Told, at, check, entry, get};
 use crate::list::list;
 
 /// Modules beside the retry, with what they do to it.
-const OTHERS: [(&str, &str); 4] = [
+const OTHERS: [(&str, &str, &str); 4] = [
     (
         "circuitbreaker",
-        "a breaker inside the retry: while it is open an attempt fails with CallNotPermittedException, which is repeated as any other exception is",
+        "a breaker inside the retry: while it is open an attempt",
+        "CallNotPermittedException",
     ),
     (
         "ratelimiter",
-        "a limit inside the retry: each attempt asks for a place",
+        "a limit inside the retry: an attempt that gets no place",
+        "RequestNotPermitted",
     ),
     (
         "bulkhead",
-        "a bulkhead inside the retry: each attempt asks for a place",
+        "a bulkhead inside the retry: an attempt that gets no place",
+        "BulkheadFullException",
     ),
     (
         "thread-pool-bulkhead",
-        "a bulkhead inside the retry: each attempt asks for a place",
+        "a bulkhead inside the retry: an attempt that gets no place",
+        "BulkheadFullException",
     ),
 ];
 
+/// Which exceptions of the other modules a retry repeats.
+struct Refusals {
+    named: Option<Vec<String>>,
+    ignored: Vec<String>,
+}
+
+/// What all of them are, beside themselves.
+const ABOVE: [&str; 4] = [
+    "java.lang.RuntimeException",
+    "java.lang.Exception",
+    "java.lang.Throwable",
+    "Throwable",
+];
+
+impl Refusals {
+    fn of(levels: &Levels<'_>) -> Self {
+        let classes = |name: &str| -> Option<Vec<String>> {
+            let listed = words(levels.value(name)?);
+            Some(listed.into_iter().map(|(class, _)| class).collect())
+        };
+        Self {
+            named: classes("retryExceptions").filter(|it| !it.is_empty()),
+            ignored: classes("ignoreExceptions").unwrap_or_default(),
+        }
+    }
+
+    fn is_repeated(&self, refusal: &str) -> bool {
+        let is_of = |all: &[String]| {
+            all.iter()
+                .any(|it| it.rsplit('.').next() == Some(refusal) || ABOVE.contains(&&**it))
+        };
+        !is_of(&self.ignored) && self.named.as_deref().is_none_or(is_of)
+    }
+}
+
+/// Whether a module stands around the retry: its aspect comes first where its order is less.
+fn is_outside(all: &Node, module: &str) -> bool {
+    let (key, default) = match module {
+        "circuitbreaker" => ("circuitBreakerAspectOrder", i32::MAX - 4),
+        "ratelimiter" => ("rateLimiterAspectOrder", i32::MAX - 3),
+        "bulkhead" => ("bulkheadAspectOrder", i32::MAX - 1),
+        _ => return false,
+    };
+    let order = |module: &str, key: &str, default: i32| {
+        let told = at(all, &[module, key]).and_then(Node::text);
+        told.and_then(|it| it.parse().ok()).unwrap_or(default)
+    };
+    order(module, key, default) < order("retry", "retryAspectOrder", i32::MAX - 5)
+}
+
 /// What the other modules have of this name.
-pub fn siblings(reading: &mut Reading<'_>, draft: &mut Draft, all: &Node, name: &str) {
+pub fn siblings(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    all: &Node,
+    levels: &Levels<'_>,
+    name: &str,
+) {
     time_limiter(reading, draft, all, name);
-    for (module, why) in OTHERS {
+    let refusals = Refusals::of(levels);
+    for (module, why, refusal) in OTHERS {
         let kinds = ["instances", "backends"].into_iter();
         let found = kinds.filter_map(|it| at(all, &[module, it]));
         let found = found
             .flat_map(Node::entries)
             .find(|(key, _)| key.name == name);
         if let Some((key, _)) = found {
-            draft.lose(module, why, Some(key.span));
+            let does = if is_outside(all, module) {
+                format!(
+                    "by the orders of the aspects it stands around the retry: one refusal ends the call, and {refusal} is not repeated"
+                )
+            } else if refusals.is_repeated(refusal) {
+                format!("{why} fails with {refusal}, which is repeated as any other exception is")
+            } else {
+                format!("{why} fails with {refusal}, which is not repeated")
+            };
+            draft.lose(module, does, Some(key.span));
         }
     }
 }

@@ -22,7 +22,10 @@ pub fn is_called(key: &Key, name: &str) -> bool {
 /// The entry of this name, in any spelling.
 pub fn entry<'n>(node: &'n Node, name: &str) -> Option<(&'n Key, &'n Node)> {
     let found = node.entries().iter().rfind(|(key, _)| is_called(key, name));
-    found.map(|(key, node)| (key, node))
+    found.map(|(key, node)| {
+        key.asked.set(true);
+        (key, node)
+    })
 }
 
 /// The value of this name, in any spelling.
@@ -211,10 +214,9 @@ fn named(key: &Key, name: &str, start: usize) -> Key {
         span.column += before;
         span.length = span.length.saturating_sub(before);
     }
-    Key {
-        span,
-        name: name.to_owned(),
-    }
+    let mut part = Key::new(span, name);
+    part.asked = key.asked.clone();
+    part
 }
 
 #[cfg(test)]

@@ -119,10 +119,7 @@ fn scalar(text: &str, span: Span) -> Node {
 fn by_name(order: &[&str], tokens: &[Node], span: Span) -> Node {
     let mut entries: Vec<(Key, Node)> = Vec::new();
     for (path, token) in order.iter().zip(tokens) {
-        let key = |name: &str| Key {
-            span,
-            name: name.to_owned(),
-        };
+        let key = |name: &str| Key::new(span, name);
         let Some((outer, inner)) = path.split_once('.') else {
             entries.push((key(path), token.clone()));
             continue;

@@ -1,0 +1,154 @@
+//! What stands in a place where no system reads it, and what cannot be read, is told; what holds no retries stops nothing.
+
+use becalm_check::{Checked, File, Settings, Severity, check};
+
+fn of(name: &str, text: &str) -> Checked {
+    check(&[File::new(name, text)], &Settings::default())
+}
+
+fn found(checked: &Checked) -> Vec<(usize, &str, Severity)> {
+    let all = checked.findings.iter();
+    all.map(|it| (it.span.line, it.code, it.severity)).collect()
+}
+
+/// Each of them is read by `PyYAML`.
+#[test]
+fn what_other_readers_of_yaml_take_is_read() {
+    for text in [
+        "- c:\n    - d: [\n      1,\n      2\n      ]\n",
+        "a:\n  args: [\"\n    x\n  \"]\n",
+        "a: \"x\n y\"\n",
+        "kind: ConfigMap\ndata:\n  d: \"{{ a\n    }}.{{ b }}\"\n",
+        "a: |-\n  x\n  {{ y }}\nb: client-{{workflow.uid}}\n",
+        "a: b-{{ x }}\nc: 'd\n  {{ e }}'\n",
+        "a: 1\n\u{85}b: 2\n",
+        "\u{feff}a: 1\n",
+        "a: {b: 1,\n}\nc: [\n]\n",
+        "a:\n- b\n- c: |\n   {% if x %}\n",
+    ] {
+        let checked = of("a.yaml", text);
+        assert_eq!(
+            found(&checked),
+            [(1, "unknown-system", Severity::Note)],
+            "{text}"
+        );
+    }
+}
+
+const SERVICE: &str = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: a}\nspec:\n  hosts: [a]\n  \
+                       http:\n  - route: [{destination: {host: a}}]\n    retries: {attempts: 3}\n";
+
+#[test]
+fn a_document_that_cannot_be_read_leaves_the_others() {
+    for (broken, code) in [
+        ("retries: {{ .Values.x }}\n", "template"),
+        ("{{- if .x }}\nretries: 1\n{{- end }}\n", "template"),
+        ("retries: [1\n", "cannot-read"),
+        ("retries: \"1\n", "cannot-read"),
+    ] {
+        for text in [
+            format!("{broken}---\n{SERVICE}"),
+            format!("{SERVICE}---\n{broken}"),
+            format!("a: 1\n---\n{broken}---\n{SERVICE}---\nb: 1\n"),
+        ] {
+            let checked = of("a.yaml", &text);
+            assert_eq!(checked.mappings.len(), 1, "{text}");
+            let told = found(&checked);
+            let told: Vec<_> = told.iter().filter(|it| it.2 == Severity::Error).collect();
+            assert_eq!(told.len(), 1, "{text}\n{checked:?}");
+            assert_eq!(told[0].1, code, "{text}");
+            let line = text.lines().position(|it| {
+                it.contains("retries: {{")
+                    || it.contains("{{- if")
+                    || it.ends_with('1') && it.starts_with("retries")
+            });
+            let off = usize::from(code == "cannot-read") * 3;
+            assert!(
+                told[0].0.abs_diff(line.unwrap() + 1) <= off,
+                "{told:?}\n{text}"
+            );
+        }
+        let plain = broken.replace("retries", "size");
+        let told = of("a.yaml", &format!("{plain}---\n{SERVICE}"));
+        assert!(
+            found(&told).contains(&(found(&told)[0].0, code, Severity::Note)),
+            "{told:?}"
+        );
+        assert!(
+            told.findings.iter().all(|it| it.severity < Severity::Error),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn retries_in_a_place_where_they_are_not_read_are_told() {
+    let istio = |text: &str| SERVICE.replace("    retries: {attempts: 3}\n", text);
+    let error = Severity::Error;
+    for (text, line) in [
+        (
+            istio("").replace("{host: a}}", "{host: a}, retries: {attempts: 3}}"),
+            7,
+        ),
+        (format!("{}  retries: {{attempts: 3}}\n", istio("")), 8),
+        (istio("    retrys: {attempts: 3}\n"), 8),
+        (istio("    retries: {atempts: 3}\n"), 8),
+        (istio("    match: [{retries: {attempts: 3}}]\n"), 8),
+    ] {
+        let told = of("a.yaml", &text);
+        let told: Vec<_> = found(&told)
+            .into_iter()
+            .filter(|it| it.2 == error)
+            .collect();
+        assert_eq!(told, [(line, "no-such-field", error)], "{text}");
+    }
+    let cluster = "static_resources:\n  clusters:\n  - name: a\n    connect_timeout: 1s\n    retry_policy: {num_retries: 3}\n";
+    assert_eq!(
+        found(&of("a.yaml", cluster))[0],
+        (5, "no-such-field", error)
+    );
+}
+
+#[test]
+fn systems_that_are_not_read_are_named_with_their_keys() {
+    for (name, text, line, word) in [
+        (
+            "a.yaml",
+            "http:\n  middlewares:\n    again:\n      retry: {attempts: 4}\n",
+            4,
+            "Traefik",
+        ),
+        (
+            "a.yaml",
+            "apiVersion: dapr.io/v1alpha1\nkind: Resiliency\nspec:\n  policies:\n    retries: {a: {maxRetries: 3}}\n",
+            5,
+            "a Resiliency of dapr.io",
+        ),
+        (
+            "a.yaml",
+            "spring:\n  kafka:\n    retry: {topic: {attempts: 4}}\n",
+            3,
+            "Spring",
+        ),
+        (
+            "a.json",
+            "{\"Jobs\": {\"Import\": {\"Retry\": {\"MaxRetryAttempts\": 3}}}}",
+            1,
+            "Jobs.Import.Retry",
+        ),
+        (
+            "a.conf",
+            "a = 1\nmax_retries = 5\nretry_wait = 3\n",
+            2,
+            "max_retries",
+        ),
+    ] {
+        let checked = of(name, text);
+        assert_eq!(
+            found(&checked),
+            [(line, "retries-not-read", Severity::Warning)],
+            "{checked:?}"
+        );
+        assert!(checked.findings[0].sentence.contains(word), "{checked:?}");
+    }
+}
