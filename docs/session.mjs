@@ -3,7 +3,8 @@
 //   const session = new Session("wss://shop.example/orders", {
 //     message: (data) => show(data),                     // a string or a Uint8Array, each once, in order
 //     resumed: () => {},                                 // the session goes on
-//     cold: (reason, unconfirmed) => loadEverything(),   // a new session; what had no confirmation is handed back
+//     cold: (reason, unconfirmed, unsent) => loadEverything(), // a new session: what was sent and has no confirmation is handed back;
+//                                                     // what was never sent goes over it, unless this returns false
 //   });
 //   session.send("hello");                               // false: no room, try again when something was confirmed
 
@@ -91,12 +92,16 @@ export class Session {
     } else if (kind === 3) {
       this.#peer = { longest: view.getUint32(2), window: view.getUint32(6) };
       const isFirst = this.#dial === 0; // what waits, waits for this session
-      const lost = isFirst ? [] : this.#kept.map(({ data }) => data);
-      if (!isFirst) [this.#kept, this.#bytes] = [[], 0];
+      const unconfirmed = this.#kept.splice(0, this.#sent - this.#confirmed);
+      const unsent = [...this.#kept];
+      this.#count();
       this.#name = new Uint8Array(data.slice(10, 34));
       [this.#dial, this.#received, this.#confirmed, this.#sent] = [1, 0, 0, 0];
+      const payloads = (messages) => messages.map(({ data }) => data);
+      const carries = this.#on.cold?.(view.getUint8(1), payloads(unconfirmed), payloads(isFirst ? [] : unsent));
+      if (carries === false && !isFirst) this.#kept.splice(0, unsent.length); // what was sent in the call stays
+      this.#count();
       this.#answered();
-      this.#on.cold?.(view.getUint8(1), lost);
     } else if (kind === 4 || kind === 5) {
       if (u64(1) !== this.#received + 1) return this.#breaks("a message is missing");
       this.#hear(u64(9));
@@ -121,6 +126,10 @@ export class Session {
     this.#name.fill(0);
     this.#open = false;
     this.#socket.close(4000, reason);
+  }
+
+  #count() {
+    this.#bytes = this.#kept.reduce((sum, { bytes }) => sum + bytes.length + EACH, 0);
   }
 
   #answered() {

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::open::{Came, Open, broken};
+use crate::open::{Came, NotTaken, Open, broken};
 use crate::socket::{Link, Socket};
 
 impl Socket {
@@ -67,10 +67,14 @@ impl Socket {
         }
         let mut message = Some(message);
         self.with_free(|open, _| {
-            message
-                .take()
-                .map_or(Ok(()), |message| open.start_send(message))
-                .map(|()| true)
+            let sent = message.take().map(|message| open.start_send(message));
+            match sent.unwrap_or(Ok(())) {
+                Ok(()) => Ok(true),
+                Err(NotTaken(error, back)) => {
+                    message = back;
+                    Err(error)
+                }
+            }
         });
         message.map_or(Ok(()), Err)
     }

@@ -14,11 +14,15 @@ use becalm::time::TokioSleeper;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 use tokio_tungstenite::Connector;
 use tokio_tungstenite::tungstenite::http::Uri;
-use tokio_tungstenite::tungstenite::{ClientRequestBuilder, protocol::WebSocketConfig};
+use tokio_tungstenite::tungstenite::{ClientRequestBuilder, Message, protocol::WebSocketConfig};
 
-use crate::session::Resume;
+use crate::answer::by_default;
+use crate::session::{Cold, Resume};
 use crate::settings::{BoxError, Endpoint, Provided, Settings, small_buffers};
-use crate::{Dialling, Event, Heartbeat, Overflow, WebSocket};
+use crate::{Answer, Dialling, Event, Heartbeat, Overflow, WebSocket};
+
+/// As long as Kubernetes waits for a deployment to go on before it calls it failed (`progressDeadlineSeconds`).
+const RESTART_PATIENCE: Duration = Duration::from_secs(600);
 
 /// The settings of a [`WebSocket`].
 ///
@@ -29,6 +33,7 @@ use crate::{Dialling, Event, Heartbeat, Overflow, WebSocket};
 /// | [`outbox`](Self::outbox) | 1 MiB; who sends more waits |
 /// | [`limits`](Self::limits) | messages of 64 MiB, frames of 16 MiB, buffers of 4 KiB |
 /// | [`patience`](Self::patience) | 10 s for a dial, 5 s for the end of a close |
+/// | [`restart_patience`](Self::restart_patience) | 10 minutes with answers that are final where no connection was open before |
 /// | [`resume`](Self::resume) | no sessions |
 #[derive(Clone)]
 #[must_use = "settings do nothing until they are opened"]
@@ -86,6 +91,8 @@ impl Client {
             #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
             tls: crate::tls::Tls::default(),
             closing: Arc::new(|code, _| classify_close(code)),
+            answering: Arc::new(by_default),
+            restart_patience: RESTART_PATIENCE,
             plan: Reconnect::default().plan(),
             pacer: None,
             heartbeat: Heartbeat::default(),
@@ -94,6 +101,7 @@ impl Client {
             dial_patience: Duration::from_secs(10),
             close_patience: Duration::from_secs(5),
             resume: None,
+            carries: Arc::new(|why, _| why != Cold::WrongUser),
             observer: None,
             sleeper: Arc::new(TokioSleeper::new()),
             seed: Arc::default(),
@@ -119,10 +127,38 @@ impl Client {
     }
 
     /// Sets what the peer's close codes mean: code, reason. Default:
-    /// [`classify_close`], the table of RFC 6455 and of IANA. `becalm::classify::websocket` has those of
-    /// Centrifugo, Pusher, Discord and graphql-ws.
+    /// [`classify_close`], the table of RFC 6455 and of IANA, in which a code of the application's own (4000 to 4999) connects again unless it is
+    /// 4000 and a status of HTTP that would not. `becalm::classify::websocket` has those of Centrifugo, Pusher, Discord and graphql-ws.
     pub fn closing(self, meaning: impl Fn(u16, &str) -> Failure + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.closing = Arc::new(meaning))
+    }
+
+    /// Sets what an answer to a handshake means that is no connection, as [`closing`](Self::closing) does of close codes. Default:
+    /// [`Answer::failure`].
+    ///
+    /// ```
+    /// # let client = becalm_ws::Client::new("wss://shop.example/orders".parse().unwrap());
+    /// use becalm_ws::becalm::Failure;
+    ///
+    /// let client = client.answering(|answer| match answer.status {
+    ///     // Our gateway has forgotten the tenant, and will not remember it.
+    ///     404 if answer.headers.contains_key("x-tenant-gone") => Failure::permanent(),
+    ///     _ => answer.failure(),
+    /// });
+    /// # let _ = client;
+    /// ```
+    pub fn answering(
+        self,
+        meaning: impl Fn(&Answer<'_>) -> Failure + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|settings| settings.answering = Arc::new(meaning))
+    }
+
+    /// Sets for how long what ends it at an address that never worked is dialled again at one that did: a 404, a 403, a login page, a certificate
+    /// of another, an answer that is no WebSocket. A proxy says so while what is behind it restarts. It begins with the first such answer
+    /// after a connection was open. Default: 10 minutes, as long as Kubernetes waits for a deployment to go on. Zero: none.
+    pub fn restart_patience(self, patience: Duration) -> Self {
+        self.with(|settings| settings.restart_patience = patience)
     }
 
     /// Sets how a half-open connection is found.
@@ -158,6 +194,13 @@ impl Client {
     /// Keeps a [session](crate::session), with a server that does so too: what a connection loses is sent again with the next.
     pub fn resume(self, resume: Resume) -> Self {
         self.with(|settings| settings.resume = Some(resume))
+    }
+
+    /// Sets which messages that no connection was given go over a session that begins [cold](Cold) after another: what is false here is
+    /// told as [`Event::Dropped`], before [`Event::Cold`]. Default: all, but those that were meant for another user's session
+    /// ([`Cold::WrongUser`]). An application that numbers its messages itself, and sends again what the server says it lacks, carries none.
+    pub fn carries(self, carries: impl Fn(Cold, &Message) -> bool + Send + Sync + 'static) -> Self {
+        self.with(|settings| settings.carries = Arc::new(carries))
     }
 
     #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]

@@ -2,16 +2,18 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::time::SystemTime;
 
-use becalm::classify::websocket::{classify_close, classify_handshake};
+use becalm::classify::websocket::classify_close;
 use becalm::classify::{Class, connect};
 use becalm::support::to_the_root;
-use becalm::{Failure, StopReason, http};
+use becalm::{Failure, StopReason};
 use becalm_admission::{Advice, TICKET_HEADER};
 use tokio_tungstenite::tungstenite::{Error, http::HeaderMap, protocol::CloseFrame};
 
+use crate::Answer;
+use crate::answer::by_default;
 use crate::protocol_error::ProtocolError;
+use crate::settings::Settings;
 
 /// Why a connection has ended, or has not come about.
 #[derive(Debug)]
@@ -44,9 +46,10 @@ pub struct GaveUp {
 }
 
 impl Ended {
-    /// What that means, by the tables of [`becalm::classify`] but for the close codes, which are judged so.
-    pub(crate) fn meaning(&self, closing: impl Fn(u16, &str) -> Failure) -> Failure {
-        let mut failure = self.class(closing);
+    /// What that means, by the tables of [`becalm::classify`] but for the close codes and the answers to handshakes, which are judged
+    /// as the client says. The address has worked before, or not.
+    pub(crate) fn meaning(&self, client: &Settings, worked_before: bool) -> Failure {
+        let mut failure = self.class(client, worked_before);
         if let Some(advice) = self.advice() {
             if failure.class != Class::Permanent {
                 failure.hint = Some(advice.hint());
@@ -67,10 +70,20 @@ impl Ended {
         }
     }
 
-    fn class(&self, closing: impl Fn(u16, &str) -> Failure) -> Failure {
+    /// Whether nothing follows at an address that never worked.
+    pub(crate) fn is_final_at_first(&self) -> bool {
+        let Self::Handshake(error) = self else {
+            return false;
+        };
+        let failure = handshake(error, false, by_default);
+        failure.class == Class::Permanent
+    }
+
+    fn class(&self, client: &Settings, worked_before: bool) -> Failure {
+        let closing = &client.closing;
         match self {
             Self::NoEndpoint(_) | Self::TooLate => Failure::transient().unsent(),
-            Self::Handshake(error) => handshake(error),
+            Self::Handshake(error) => handshake(error, worked_before, &*client.answering),
             // tungstenite 0.30 hands on codes that it does not know, 1014 among them, as 1002 with this reason.
             Self::Closed(Some(frame))
                 if u16::from(frame.code) == 1002
@@ -108,20 +121,27 @@ fn advised(headers: &HeaderMap) -> Option<Advice> {
         .ok()
 }
 
-fn handshake(error: &Error) -> Failure {
-    match error {
+fn handshake(
+    error: &Error,
+    worked_before: bool,
+    answering: impl Fn(&Answer<'_>) -> Failure,
+) -> Failure {
+    let failure = match error {
+        Error::Http(answer) => return answering(&Answer::of(answer, worked_before)),
+        // No server was asked.
+        Error::Url(_) | Error::HttpFormat(_) => return Failure::permanent().unsent(),
         Error::Io(_) | Error::Tls(_) => connect::classify(error),
-        Error::Http(answer) => {
-            let mut failure = classify_handshake(answer.status().as_u16());
-            failure.hint = http::hint(answer.headers(), SystemTime::now);
-            failure
-        }
         // A connection that was cut within the handshake.
         Error::Protocol(
             tokio_tungstenite::tungstenite::error::ProtocolError::HandshakeIncomplete,
         ) => Failure::transient().unsent(),
-        // It is no WebSocket, or none of this subprotocol; the address or a header is wrong.
+        // It is no WebSocket, or none of this subprotocol; a header is wrong.
         _ => Failure::permanent().unsent(),
+    };
+    // The door of a restart: a proxy's own certificate, a page in place of an upgrade.
+    match failure.class {
+        Class::Permanent if worked_before => Failure::transient().unsent(),
+        _ => failure,
     }
 }
 

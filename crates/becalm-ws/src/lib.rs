@@ -8,7 +8,9 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod answer;
 mod at_once;
+mod carried;
 mod client;
 mod dial;
 mod ended;
@@ -25,10 +27,13 @@ mod settings;
 mod socket;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 mod tls;
+mod trust;
+mod unflushed;
 mod wakers;
 mod watched;
 mod websocket;
 
+pub use answer::Answer;
 pub use becalm::reconnect::Reconnect;
 pub use becalm::{self, Policy, StopReason};
 pub use client::Client;

@@ -1,5 +1,7 @@
 //! What happens on one connection, from its handshake to its end?
 
+mod close;
+
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -8,14 +10,17 @@ use becalm::time::Instant;
 use futures_core::Stream;
 use futures_sink::Sink;
 use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError as ProtocolFault;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
+use crate::carried::{begins_anew, is_data};
 use crate::handle::Shared;
 use crate::heartbeat::{Beat, Pulse};
 use crate::session::{HEAD, ProtocolError, Resuming, Taken};
 use crate::settings::Settings;
+use crate::unflushed::Unflushed;
 use crate::{Ended, Event};
 
 pub(crate) type Wire = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -31,6 +36,8 @@ pub(crate) struct Open {
     answer_by: Instant,
     /// Something was written that the wire may still hold.
     is_unflushed: bool,
+    /// Without a session: what of the application that may be.
+    unflushed: Unflushed,
     /// The outbox holds messages for which the wire had no room.
     is_behind: bool,
     /// Nothing was left to read, and nothing has woken it since.
@@ -53,6 +60,9 @@ pub(crate) enum Came {
     Nothing(Instant),
 }
 
+/// What the wire has not taken, and, where it is certain that nothing of it was written, the message.
+pub(crate) struct NotTaken(pub Error, pub Option<Message>);
+
 /// What was read.
 enum Read {
     Came(Came),
@@ -69,6 +79,7 @@ impl Open {
             closing: None,
             answer_by: now.after(client.dial_patience),
             is_unflushed: false,
+            unflushed: Unflushed::new(client.limits.write_buffer_size),
             is_behind: false,
             is_drained: false,
         }
@@ -81,49 +92,6 @@ impl Open {
     /// Something may have come.
     pub fn wake(&mut self) {
         self.is_drained = false;
-    }
-
-    /// Begins to close: what waits is sent first, the frame after it.
-    pub fn close(
-        &mut self,
-        frame: Option<CloseFrame>,
-        until: Instant,
-        client: &Settings,
-        shared: &Shared,
-        session: Option<&mut Resuming>,
-    ) {
-        if self.closing.is_some() {
-            return;
-        }
-        let longest = client.limits.max_message_size.unwrap_or(usize::MAX);
-        let take = || shared.lock().outbox.pop();
-        let last: Vec<Message> = match session {
-            None => std::iter::from_fn(take).collect(),
-            Some(session) => {
-                // What a session that is not open never sends is told of.
-                if session.is_open() {
-                    let is_sent = |message: &Message| {
-                        is_data(message)
-                            && session.is_accepted(message)
-                            && message.len().saturating_add(HEAD) <= longest
-                    };
-                    let (sent, dropped): (Vec<_>, Vec<_>) =
-                        std::iter::from_fn(take).partition(is_sent);
-                    for message in dropped.iter().filter(|message| is_data(message)) {
-                        client.tell(Event::Dropped(message));
-                    }
-                    for message in sent {
-                        session.push(message);
-                    }
-                }
-                session.end()
-            }
-        };
-        for message in last.into_iter().chain([Message::Close(frame)]) {
-            let _ = Pin::new(&mut self.wire).start_send(message);
-        }
-        self.is_unflushed = true;
-        self.closing = Some(Closing::ByUs(until));
     }
 
     /// Asks the peer whether it is there.
@@ -144,26 +112,30 @@ impl Open {
         context: &mut Context<'_>,
     ) -> Came {
         loop {
+            // A connection that has ended is given nothing more.
+            let read = if is_to_read && !self.is_drained {
+                self.read(client, shared, session.as_deref_mut(), now, context)
+            } else {
+                None
+            };
+            if let Some(Read::Came(ended @ Came::Ended(_))) = read {
+                return ended;
+            }
             let sent = match session.as_deref_mut() {
                 None if has_waiting => self.send(client, shared, context),
                 None => Ok(()),
                 Some(session) => self.send_for(session, client, shared, now, context),
             };
-            if let Err(error) = sent {
-                return Came::Ended(broken(error));
-            }
-            if !is_to_read || self.is_drained {
-                break;
-            }
-            match self.read(client, shared, session.as_deref_mut(), now, context) {
-                Some(Read::Came(came)) => {
+            match (read, sent) {
+                (Some(Read::Came(came)), _) => {
                     // What was sent does not wait until the message has been dealt with. What fails here fails again.
                     let _ = self.flush(context);
                     return came;
                 }
+                (_, Err(error)) => return Came::Ended(broken(error)),
                 // It may be time to send.
-                Some(Read::Session) => (),
-                None => break,
+                (Some(Read::Session), Ok(())) => (),
+                (None, Ok(())) => break,
             }
         }
         if let Err(error) = self.flush(context) {
@@ -198,13 +170,30 @@ impl Open {
 
     /// Whether the wire takes a message now.
     pub fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Pin::new(&mut self.wire).poll_ready(context)
+        let ready = Pin::new(&mut self.wire).poll_ready(context);
+        if matches!(ready, Poll::Ready(Ok(()))) {
+            self.unflushed.is_ready();
+        }
+        ready
     }
 
     /// Gives the wire a message, for which it is ready.
-    pub fn start_send(&mut self, message: Message) -> Result<(), Error> {
+    pub fn start_send(&mut self, message: Message) -> Result<(), NotTaken> {
+        let kept = message.clone();
         self.is_unflushed = true;
-        Pin::new(&mut self.wire).start_send(message)
+        let sent = Pin::new(&mut self.wire).start_send(message);
+        match sent {
+            Err(error) if is_untouched(&error) => Err(NotTaken(error, Some(kept))),
+            sent => {
+                self.unflushed.given(kept);
+                sent.map_err(|error| NotTaken(error, None))
+            }
+        }
+    }
+
+    /// What the connection was given, and may not have written: for one that is over.
+    pub fn take_unflushed(&mut self) -> Vec<Message> {
+        self.unflushed.take()
     }
 
     fn read(
@@ -280,20 +269,11 @@ impl Open {
                 unconfirmed,
                 unsent,
             }) => {
-                for message in &unconfirmed {
-                    client.tell(Event::Unconfirmed(message));
+                if is_first {
+                    client.tell(Event::Cold(why));
+                } else {
+                    begins_anew(client, shared, why, &unconfirmed, unsent);
                 }
-                for message in &unsent {
-                    client.tell(Event::Dropped(message));
-                }
-                if !is_first {
-                    let waiting = shared.lock().outbox.take_all();
-                    for message in &waiting {
-                        client.tell(Event::Dropped(message));
-                    }
-                    shared.has_room();
-                }
-                client.tell(Event::Cold(why));
             }
             Ok(Taken::Ended) => {
                 let until = now.after(client.close_patience);
@@ -365,7 +345,7 @@ impl Open {
         let mut has_room = false;
         self.is_behind = true;
         while self.closing.is_none() && self.is_behind {
-            match Pin::new(&mut self.wire).poll_ready(context) {
+            match self.poll_ready(context) {
                 Poll::Ready(ready) => ready?,
                 Poll::Pending => break,
             }
@@ -374,7 +354,6 @@ impl Open {
                 break;
             };
             (has_room, self.is_behind) = (true, !is_now_empty);
-            self.is_unflushed = true;
             // It would be too long for every connection.
             if client
                 .limits
@@ -384,7 +363,13 @@ impl Open {
                 client.tell(Event::Dropped(&message));
                 continue;
             }
-            Pin::new(&mut self.wire).start_send(message)?;
+            if let Err(NotTaken(error, back)) = self.start_send(message) {
+                if let Some(message) = back {
+                    // It goes first over the next connection.
+                    shared.lock().outbox.put_first(message);
+                }
+                return Err(error);
+            }
         }
         if has_room {
             shared.has_room();
@@ -450,6 +435,7 @@ impl Open {
                 Poll::Ready(flushed) => {
                     flushed?;
                     self.is_unflushed = false;
+                    self.unflushed.is_written();
                 }
                 Poll::Pending => (),
             }
@@ -468,9 +454,14 @@ impl Open {
     }
 }
 
-/// Whether it is the application's, and no control frame of the connection.
-fn is_data(message: &Message) -> bool {
-    message.is_text() || message.is_binary()
+/// Whether an error says that nothing was written.
+fn is_untouched(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::ConnectionClosed
+            | Error::AlreadyClosed
+            | Error::Protocol(ProtocolFault::SendAfterClosing)
+    )
 }
 
 pub(crate) fn broken(error: Error) -> Ended {

@@ -59,6 +59,8 @@ pub(crate) struct Outbox {
     /// Driven out by newer ones, and not told of yet.
     pub dropped: Vec<Message>,
     bytes: usize,
+    /// How many are taken out, to be put back. Their bytes stay counted.
+    away: usize,
     bound: usize,
     /// The longest message that can be sent at all.
     longest: usize,
@@ -72,6 +74,7 @@ impl Outbox {
             beyond: None,
             dropped: Vec::new(),
             bytes: 0,
+            away: 0,
             bound,
             longest: longest.min(bound),
             overflow,
@@ -88,8 +91,10 @@ impl Outbox {
         while self.bytes + length > self.bound || self.has_many() {
             match self.overflow {
                 Overflow::DropOldest => {
-                    let oldest = self.pop();
-                    self.dropped.extend(oldest);
+                    let Some(oldest) = self.pop() else {
+                        break;
+                    };
+                    self.dropped.push(oldest);
                 }
                 Overflow::Wait | Overflow::Refuse => return Err(Refused::Full(message)),
             }
@@ -101,7 +106,7 @@ impl Outbox {
 
     /// Whether as many wait as take the bound by what each takes besides its payload.
     fn has_many(&self) -> bool {
-        let more = (self.waiting.len() + 1).saturating_mul(EACH);
+        let more = (self.waiting.len() + self.away + 1).saturating_mul(EACH);
         more > self.bound.max(LEAST)
     }
 
@@ -109,6 +114,27 @@ impl Outbox {
         let message = self.waiting.pop_front()?;
         self.bytes -= cost(&message);
         Some(message)
+    }
+
+    /// Puts a message before all others, which no connection has taken.
+    pub fn put_first(&mut self, message: Message) {
+        self.bytes += cost(&message);
+        self.waiting.push_front(message);
+    }
+
+    /// Takes out what waits, and what is beyond the bound. Their room stays taken until they are [put back](Self::put_back).
+    pub fn take_out(&mut self) -> (VecDeque<Message>, Option<Message>) {
+        self.away = self.waiting.len();
+        (std::mem::take(&mut self.waiting), self.beyond.take())
+    }
+
+    /// Puts these before all that has come meanwhile. They may be more than the bound, by what a session had taken: nothing is taken
+    /// in beside them then.
+    pub fn put_back(&mut self, first: Vec<Message>, beyond: Option<Message>) {
+        let meanwhile = std::mem::replace(&mut self.waiting, first.into());
+        self.waiting.extend(meanwhile);
+        self.bytes = self.waiting.iter().map(cost).sum();
+        (self.away, self.beyond) = (0, beyond);
     }
 
     /// All that waits, what is beyond the bound included.
@@ -190,6 +216,30 @@ mod tests {
             (Some("six".into()), Some("seven".into()))
         );
         assert_eq!((dropping.pop(), dropping.bytes()), (None, 0));
+    }
+
+    #[test]
+    fn what_is_taken_out_keeps_its_room_and_goes_first() {
+        let mut outbox = outbox(Overflow::Refuse);
+        let (mut out, _) = outbox.take_out();
+        assert_eq!(outbox.push("ten".into()), Err(Refused::Full("ten".into())));
+        assert_eq!(outbox.push("4".into()), Ok(()));
+        out.push_front("sent late".into());
+        out.pop_back();
+        outbox.put_back(out.into(), None);
+        assert_eq!(outbox.bytes(), 16);
+        assert_eq!(outbox.push("5".into()), Err(Refused::Full("5".into())));
+        outbox.put_first("0".into());
+        let all = ["0", "sent late", "one", "two", "4"].map(Message::from);
+        assert_eq!(outbox.take_all(), all);
+
+        let mut outbox = Outbox::new(3, usize::MAX, Overflow::DropOldest);
+        assert_eq!(outbox.push("one".into()), Ok(()));
+        let (out, _) = outbox.take_out();
+        assert_eq!(outbox.push("two".into()), Ok(()));
+        outbox.put_back(out.into(), None);
+        assert_eq!(outbox.push("six".into()), Ok(()));
+        assert_eq!(outbox.dropped, ["one".into(), "two".into()]);
     }
 
     #[test]

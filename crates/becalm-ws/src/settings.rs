@@ -11,10 +11,10 @@ use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Pacer, Plan};
 use becalm::rng::Seed;
 use becalm::time::Sleeper;
-use tokio_tungstenite::tungstenite::{ClientRequestBuilder, protocol::WebSocketConfig};
+use tokio_tungstenite::tungstenite::{ClientRequestBuilder, Message, protocol::WebSocketConfig};
 
-use crate::session::{Resume, SessionId};
-use crate::{Event, Heartbeat, Overflow};
+use crate::session::{Cold, Resume, SessionId};
+use crate::{Answer, Event, Heartbeat, Overflow};
 
 /// What all sockets of a client share.
 #[derive(Clone)]
@@ -23,6 +23,8 @@ pub(crate) struct Settings {
     #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
     pub(crate) tls: crate::tls::Tls,
     pub(crate) closing: Arc<Closing>,
+    pub(crate) answering: Arc<Answering>,
+    pub(crate) restart_patience: Duration,
     /// An invalid policy is told when a socket is opened.
     pub(crate) plan: Result<Plan, InvalidPolicy>,
     pub(crate) pacer: Option<Pacer>,
@@ -32,6 +34,7 @@ pub(crate) struct Settings {
     pub(crate) dial_patience: Duration,
     pub(crate) close_patience: Duration,
     pub(crate) resume: Option<Resume>,
+    pub(crate) carries: Arc<Carries>,
     pub(crate) observer: Option<Arc<Observer>>,
     pub(crate) sleeper: Arc<dyn Sleeper>,
     pub(crate) seed: Arc<Seed>,
@@ -52,6 +55,8 @@ pub(crate) type Provided =
 type Name = dyn Fn(Dialling) -> Result<ClientRequestBuilder, BoxError> + Send + Sync;
 pub(crate) type Provider = dyn Fn(Dialling) -> Provided + Send + Sync;
 type Closing = dyn Fn(u16, &str) -> Failure + Send + Sync;
+type Answering = dyn Fn(&Answer<'_>) -> Failure + Send + Sync;
+type Carries = dyn Fn(Cold, &Message) -> bool + Send + Sync;
 type Observer = dyn Fn(Event<'_>) + Send + Sync;
 
 /// What is known of the dial that an endpoint is named for.

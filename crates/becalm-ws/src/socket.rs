@@ -18,6 +18,7 @@ use crate::handle::{Look, Order, Shared};
 use crate::open::{Came, Open, Wire};
 use crate::session::Resuming;
 use crate::settings::Settings;
+use crate::trust::Trust;
 use crate::wakers::Half;
 use crate::{Dialling, Ended, Event, GaveUp, Refused, State};
 
@@ -37,6 +38,7 @@ pub(crate) struct Socket {
     /// How the last connection ended.
     ended: Option<Ended>,
     login_was_refused: bool,
+    trust: Trust,
     /// What the dial that runs has shown.
     ticket: Option<String>,
     waits_until: Option<Instant>,
@@ -92,6 +94,7 @@ impl Socket {
             timer: None,
             ended: None,
             login_was_refused: false,
+            trust: Trust::Untried,
             ticket: None,
             waits_until: None,
             sink_waits: false,
@@ -297,6 +300,8 @@ impl Socket {
             return;
         }
         self.set_state(State::Closed);
+        let link = mem::replace(&mut self.link, Link::None);
+        self.tell_unflushed(link);
         if let Some(session) = &mut self.session {
             let (unconfirmed, unsent) = session.take_kept();
             for message in &unconfirmed {
@@ -335,6 +340,7 @@ impl Socket {
         self.link = Link::None;
         if self.machine.opened(id, now) {
             self.login_was_refused = false;
+            self.trust = Trust::Worked;
             self.ticket = None;
             self.set_state(State::Open);
             self.client.tell(Event::Opened);
@@ -352,11 +358,15 @@ impl Socket {
 
     /// It is dialled again in any case if the login is renewed.
     fn lost_unless(&mut self, renews: bool, id: DialId, ended: Ended, now: Instant) {
-        self.link = Link::None;
+        let link = mem::replace(&mut self.link, Link::None);
         if let Some(session) = &mut self.session {
             session.disconnected();
         }
-        let mut failure = ended.meaning(&*self.client.closing);
+        if ended.is_final_at_first() {
+            self.trust.doubt(now);
+        }
+        let worked_before = self.trust.lasts(self.client.restart_patience, now);
+        let mut failure = ended.meaning(&self.client, worked_before);
         // A dial that failed on its way has not used its own.
         let own = self.ticket.take();
         let ticket = ended.advice().and_then(|advice| advice.ticket);
@@ -366,8 +376,18 @@ impl Socket {
             failure = Failure::transient().unsent();
         }
         self.client.tell(Event::Ended(&ended));
+        self.tell_unflushed(link);
         self.machine.failed(id, now, &failure);
         self.ended = Some(ended);
+    }
+
+    /// What a connection that is over may not have written is told of.
+    fn tell_unflushed(&self, link: Link) {
+        if let Link::Open(mut open) = link {
+            for message in open.take_unflushed() {
+                self.client.tell(Event::Unconfirmed(&message));
+            }
+        }
     }
 
     fn set_state(&mut self, state: State) {

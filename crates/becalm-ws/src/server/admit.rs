@@ -12,6 +12,7 @@ use tokio_tungstenite::tungstenite::http::{HeaderMap, Uri};
 
 use super::Server;
 use super::door::Held;
+use super::places::OfOne;
 use super::registry::Counted;
 use crate::session::{self, SessionId};
 
@@ -21,6 +22,8 @@ pub(crate) struct Admitted {
     pub server: Server,
     pub held: Held,
     pub resumption: Option<Resumption>,
+    /// Where a proxy has named its address.
+    pub of_one: Option<OfOne>,
     /// Counted until it is a connection.
     pub coming: Option<Counted>,
 }
@@ -91,7 +94,15 @@ impl Asking {
         // Those whose address nobody knows share one, of no network (RFC 1122 section 3.2.1.3).
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let address = server.settings().proxies.client(peer, headers);
-        let mut arrival = Arrival::of(AddressGroup::from(address));
+        let group = AddressGroup::from(address);
+        let is_named = address != peer && !server.settings().proxies.has(address);
+        let of_one = is_named.then(|| server.places().of_one(group));
+        if let Some(None) = of_one {
+            let counter = &server.counters().reject_rate;
+            counter.fetch_add(1, Ordering::Relaxed);
+            return Err(Advice::new(server.settings().admission.patience));
+        }
+        let mut arrival = Arrival::of(group);
         let resumption = Resumption::of(server, headers, uri);
         if resumption.is_some() {
             arrival = arrival.resumption();
@@ -108,6 +119,7 @@ impl Asking {
                 server: server.clone(),
                 held,
                 resumption,
+                of_one: of_one.flatten(),
                 coming,
             }),
             Err(refusal) => Err(server.advice(&refusal)),

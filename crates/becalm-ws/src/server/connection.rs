@@ -11,6 +11,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseC
 use super::Server;
 use super::admit::{Admitted, Resumption};
 use super::door::Held;
+use super::places::OfOne;
 use super::registry::{Counted, Hearer};
 
 /// A connection of a server, for as long as this is there. A [`Socket`](super::Socket) has one inside; who has a WebSocket of
@@ -35,6 +36,7 @@ pub struct Connection {
     code: Option<u16>,
     /// Where an HTTP server writes the 101: until it has.
     coming: Option<Counted>,
+    _of_one: Option<OfOne>,
     _counted: Counted,
 }
 
@@ -74,6 +76,7 @@ impl Connection {
             server,
             held,
             resumption,
+            of_one,
             coming,
         } = admitted;
         let counted = server.registry().active();
@@ -83,6 +86,7 @@ impl Connection {
             leaving: Leaving::Unasked(None),
             code: None,
             coming,
+            _of_one: of_one,
             _counted: counted,
         }
     }

@@ -128,7 +128,11 @@ impl Listener {
                 Poll::Ready(Ok((stream, address))) => {
                     let _ = stream.set_nodelay(true);
                     let group = self.group(address);
-                    let open = self.server.places().open();
+                    let Some(open) = self.server.places().open(group) else {
+                        // Others are to find a place.
+                        count(&self.server.counters().reject_rate);
+                        continue;
+                    };
                     if self
                         .queue
                         .push((stream, address, open), group, now)

@@ -143,7 +143,7 @@ impl Server {
         Ok(Self(Arc::new(Inner {
             door: Door::new(settings.admission, &settings.seed, sleeper)?,
             places: Places::new(
-                settings.most_open(),
+                (settings.most_open(), settings.connections_of_one),
                 settings.handshakes,
                 settings.handshakes_of_one,
             ),

@@ -21,6 +21,7 @@ use crate::session::Sessions;
 /// | [`tickets`](Self::tickets) | a key of this process: its tickets are worth nothing after a restart |
 /// | [`handshakes`](Self::handshakes) | 256 at once, 64 of them of one address, 10 s for each |
 /// | [`connections`](Self::connections) | as many as the process has descriptors for, but for a reserve of 64 |
+/// | [`connections_of_one`](Self::connections_of_one) | all but what is kept for others: the last eighth |
 /// | [`heartbeat`](Self::heartbeat) | a ping after 20 s of quiet, lost after 10 s more |
 /// | [`proxies`](Self::proxies) | none: addresses are those of the connections |
 /// | [`sessions`](Self::sessions) | none: all arrivals are fresh |
@@ -34,6 +35,7 @@ pub struct Settings {
     pub(crate) handshakes_of_one: usize,
     pub(crate) handshake_deadline: Duration,
     pub(crate) connections: Option<usize>,
+    pub(crate) connections_of_one: usize,
     pub(crate) heartbeat: Option<Heartbeat>,
     pub(crate) proxies: Proxies,
     pub(crate) sessions: Option<Sessions>,
@@ -52,6 +54,7 @@ impl Settings {
             handshakes_of_one: 64,
             handshake_deadline: Duration::from_secs(10),
             connections: None,
+            connections_of_one: usize::MAX,
             heartbeat: Some(Heartbeat::default()),
             proxies: Proxies::default(),
             sessions: None,
@@ -82,6 +85,17 @@ impl Settings {
     /// and databases.
     pub fn connections(mut self, most: usize) -> Self {
         self.connections = Some(most.max(1));
+        self
+    }
+
+    /// Sets how many of the open connections one address may have: an IPv4 address, or the /64 of an IPv6 address; behind a
+    /// [proxy](Self::proxies) what its header names. Those beyond are closed when they are accepted; behind a proxy they are told to come later.
+    ///
+    /// Whatever it is, the last eighth of all [`connections`](Self::connections) is for addresses that have less than is still free: one with many gets none of
+    /// it, and the last place is for one that has none. Until then an office of thousands behind one address has as many as come. Addresses of
+    /// proxies and of this machine have no share, since they stand for many.
+    pub fn connections_of_one(mut self, most: usize) -> Self {
+        self.connections_of_one = most.max(1);
         self
     }
 

@@ -40,7 +40,7 @@ async fn closing(code: u16) -> Server {
 #[tokio::test]
 async fn codes_that_pass_bring_it_back_and_others_end_it() {
     // 1014 comes out of tungstenite as a 1002 that its peer never sent.
-    for code in [1001, 1011, 1014, 3008] {
+    for code in [1001, 1011, 1014, 3008, 4000, 4001, 4429, 4503, 4999] {
         let server = closing(code).await;
         let mut feed = server.client().open().unwrap();
         let message = within(feed.next()).await.unwrap().unwrap();
@@ -50,7 +50,9 @@ async fn codes_that_pass_bring_it_back_and_others_end_it() {
             "{code}"
         );
     }
-    for code in [1000, 1002, 1003, 1007, 1008, 1009, 1010, 3000, 4000, 4999] {
+    for code in [
+        1000, 1002, 1003, 1007, 1008, 1009, 1010, 3000, 3999, 4400, 4401, 4403, 4404, 4501,
+    ] {
         let server = closing(code).await;
         let mut feed = server.client().open().unwrap();
         let gave_up = within(feed.next()).await.unwrap().unwrap_err();
@@ -68,9 +70,9 @@ async fn codes_that_pass_bring_it_back_and_others_end_it() {
 
 #[tokio::test]
 async fn your_own_table_rules() {
-    let server = closing(4001).await;
+    let server = closing(4401).await;
     let client = server.client().closing(|code, _| match code {
-        4001 => Failure::transient(),
+        4401 => Failure::transient(),
         _ => Failure::permanent(),
     });
     let mut feed = client.open().unwrap();

@@ -3,31 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use becalm_ws::session::{Began, SessionSettings};
-use futures_util::StreamExt;
+use futures_util::{SinkExt, StreamExt};
 
+use crate::server::Server;
 use crate::sessions::{cutting, keeping};
 use crate::within;
 
 const MESSAGES: usize = 300;
 
-/// Node has the WebSocket of browsers since 22, and behind a flag since 20.10.
 #[tokio::test]
 async fn a_client_in_javascript_loses_nothing_either() {
-    let version = std::process::Command::new(node()).arg("--version").output();
-    let version = version.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
-    let major = version.ok().and_then(|said| {
-        said.trim_start_matches('v')
-            .split('.')
-            .next()?
-            .parse::<u32>()
-            .ok()
-    });
-    if major.is_none_or(|major| major < 20) {
-        let advice = "install Node 20.10 or later, to try the client of docs/session.mjs";
-        assert!(std::env::var_os("CI").is_none(), "{advice}");
-        eprintln!("left out: {advice}");
+    if !has_node() {
         return;
     }
     let sessions = SessionSettings::default().window(4_000).open();
@@ -72,7 +61,7 @@ async fn a_client_in_javascript_loses_nothing_either() {
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let said = tokio::time::timeout(std::time::Duration::from_secs(30), node);
+    let said = tokio::time::timeout(Duration::from_secs(30), node);
     let said = said.await.expect("it ends within thirty seconds").unwrap();
     let lines = String::from_utf8(said.stdout).unwrap();
     let came: Vec<_> = lines
@@ -110,6 +99,83 @@ async fn a_client_in_javascript_loses_nothing_either() {
         }
     })
     .await;
+}
+
+/// Its session is lost: what was sent is told, and what was not goes over the next one or is told, as it says.
+#[tokio::test]
+async fn a_client_in_javascript_carries_over_what_it_never_sent() {
+    if !has_node() {
+        return;
+    }
+    for carries in [true, false] {
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let all = Arc::clone(&received);
+        let server = Server::new(move |number, peer| {
+            let all = Arc::clone(&all);
+            async move {
+                // A server that was started again knows no session.
+                let sessions = SessionSettings::default().open();
+                if number > 1 {
+                    tokio::time::sleep(Duration::from_millis(400)).await;
+                }
+                let mut socket = sessions.accept(peer, "ada").await.unwrap();
+                if number == 1 {
+                    let _ = socket.send("bye".into()).await;
+                    let _ = socket.next().await;
+                    return;
+                }
+                while let Some(Ok(message)) = socket.next().await {
+                    let message = message.to_string();
+                    let is_last = message == "in the call";
+                    all.lock().unwrap().push(message);
+                    if is_last {
+                        let _ = socket.send("done".into()).await;
+                    }
+                }
+            }
+        })
+        .await;
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/client/javascript_cold.mjs"
+        );
+        let node = tokio::process::Command::new(node())
+            .args(["--experimental-websocket", "--no-warnings", script])
+            .args([server.uri().to_string(), carries.to_string()])
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let said = tokio::time::timeout(Duration::from_secs(30), node).await;
+        let said = said.expect("it ends within thirty seconds").unwrap();
+        let lines = String::from_utf8(said.stdout).unwrap();
+        assert_eq!(lines, "cold 0 [] []\ncold 6 [one] [two,three]\n");
+        let expected: &[&str] = if carries {
+            &["two", "three", "in the call"]
+        } else {
+            &["in the call"]
+        };
+        assert_eq!(*received.lock().unwrap(), expected);
+    }
+}
+
+/// Node has the WebSocket of browsers since 22, and behind a flag since 20.10.
+fn has_node() -> bool {
+    let version = std::process::Command::new(node()).arg("--version").output();
+    let version = version.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
+    let major = version.ok().and_then(|said| {
+        said.trim_start_matches('v')
+            .split('.')
+            .next()?
+            .parse::<u32>()
+            .ok()
+    });
+    let has_node = major.is_some_and(|major| major >= 20);
+    if !has_node {
+        let advice = "install Node 20.10 or later, to try the client of docs/session.mjs";
+        assert!(std::env::var_os("CI").is_none(), "{advice}");
+        eprintln!("left out: {advice}");
+    }
+    has_node
 }
 
 /// The one that `scripts/test` installs where the system's is older, or the system's.

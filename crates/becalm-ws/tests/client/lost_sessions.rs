@@ -1,4 +1,5 @@
-//! What does a client hear of a session that is over, and what goes into the next one? Nothing.
+//! What does a client hear of a session that is over, and what goes into the next one? What was
+//! never sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -125,8 +126,11 @@ async fn what_came_before_the_end_is_given_though_the_sink_has_read_ahead() {
     assert_eq!(seen.words(), ["New", "Ended"]);
 }
 
-#[tokio::test]
-async fn what_a_sink_waits_to_send_when_a_session_is_lost_is_told_and_not_sent() {
+/// A client whose session is lost with one message sent, one in the outbox and one for which there is no room there: what it is told, and
+/// what comes back.
+async fn after_a_loss(
+    set: impl FnOnce(becalm_ws::Client) -> becalm_ws::Client,
+) -> (Vec<String>, Vec<String>) {
     let (old, new) = (
         SessionSettings::default().open(),
         SessionSettings::default().open(),
@@ -149,8 +153,8 @@ async fn what_a_sink_waits_to_send_when_a_session_is_lost_is_told_and_not_sent()
     .await;
     let seen = Seen::default();
     let client = seen.watching(server.client().resume(Resume::default().window(1_000)));
-    let mut feed = client.outbox(1_000, Overflow::Wait).open().unwrap();
-    // One is sent, one waits in the outbox, and one for room there.
+    let client = set(client.outbox(1_000, Overflow::Wait));
+    let mut feed = client.open().unwrap();
     for number in 1..4 {
         let message = format!("{number}{}", "x".repeat(700));
         if number == 1 {
@@ -162,15 +166,75 @@ async fn what_a_sink_waits_to_send_when_a_session_is_lost_is_told_and_not_sent()
     kill.notify_one();
     let everything = within(feed.next()).await.unwrap().unwrap();
     assert_eq!(everything, "everything".into());
-    let words: Vec<_> = seen
-        .words()
-        .iter()
-        .map(|word| word.trim_end_matches('x').to_owned())
-        .collect();
+    let short = |text: &str| text.trim_end_matches('x').to_owned();
+    let words = seen.words().iter().map(|word| short(word)).collect();
+    within(feed.feed("fresh".into())).await.unwrap();
+    let mut came = Vec::new();
+    while came.last().is_none_or(|last| last != "fresh") {
+        came.push(short(
+            &within(feed.next()).await.unwrap().unwrap().to_string(),
+        ));
+    }
+    (words, came)
+}
+
+#[tokio::test]
+async fn what_no_connection_was_given_goes_over_the_session_that_begins_anew() {
+    let (words, came) = after_a_loss(|client| client).await;
+    assert_eq!(words, ["New", "unconfirmed 1", "Epoch"]);
+    assert_eq!(came, ["2", "3", "fresh"]);
+}
+
+#[tokio::test]
+async fn what_the_application_does_not_carry_over_is_told_and_not_sent() {
+    let (words, came) = after_a_loss(|client| client.carries(|_, _| false)).await;
     assert_eq!(
         words,
         ["New", "unconfirmed 1", "dropped 2", "dropped 3", "Epoch"]
     );
-    within(feed.send("fresh".into())).await.unwrap();
-    assert_eq!(within(feed.next()).await.unwrap().unwrap(), "fresh".into());
+    assert_eq!(came, ["fresh"]);
+    let third = |why, message: &becalm_ws::Message| {
+        assert_eq!(why, Cold::Epoch);
+        message.to_string().starts_with('3')
+    };
+    let (words, came) = after_a_loss(|client| client.carries(third)).await;
+    assert_eq!(words, ["New", "unconfirmed 1", "dropped 2", "Epoch"]);
+    assert_eq!(came, ["3", "fresh"]);
+}
+
+#[tokio::test]
+async fn what_was_meant_for_another_users_session_is_told_and_not_sent() {
+    let sessions = SessionSettings::default().open();
+    let kill = Arc::new(tokio::sync::Notify::new());
+    let killed = Arc::clone(&kill);
+    let server = Server::new(move |number, peer| {
+        let (sessions, killed) = (sessions.clone(), Arc::clone(&killed));
+        async move {
+            let user = if number == 1 { "ada" } else { "bob" };
+            let mut socket = sessions.accept(peer, user).await.unwrap();
+            socket.send(user.into()).await.unwrap();
+            if number == 1 {
+                assert!(socket.next().await.is_some());
+                killed.notified().await;
+                return;
+            }
+            echo(socket).await;
+        }
+    })
+    .await;
+    let seen = Seen::default();
+    let client = seen.watching(server.client().resume(Resume::default()));
+    let mut feed = client.open().unwrap();
+    let handle = feed.handle();
+    handle.try_send("hello").unwrap();
+    assert_eq!(within(feed.next()).await.unwrap().unwrap(), "ada".into());
+    handle.offline();
+    kill.notify_one();
+    let waits = tokio::time::timeout(Duration::from_millis(50), feed.next());
+    assert!(waits.await.is_err());
+    handle.try_send("from ada").unwrap();
+    handle.online();
+    assert_eq!(within(feed.next()).await.unwrap().unwrap(), "bob".into());
+    let told = ["New", "unconfirmed hello", "dropped from ada", "WrongUser"];
+    assert_eq!(seen.words(), told);
 }

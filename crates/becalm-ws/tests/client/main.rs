@@ -7,6 +7,7 @@ mod javascript;
 mod logins;
 mod lost_sessions;
 mod messages;
+mod restarts;
 mod server;
 mod sessions;
 mod silence;

@@ -230,3 +230,47 @@ async fn a_message_that_is_too_long_is_no_loop() {
     let gave_up = within(feed.next()).await.unwrap().unwrap_err();
     assert_eq!((gave_up.reason, server.dials()), (StopReason::Permanent, 1));
 }
+
+/// A connection that breaks while it is written to: what had not left as a whole is told, the rest goes over the next one.
+#[tokio::test]
+async fn what_a_connection_may_not_have_written_is_told_and_what_follows_is_sent() {
+    const MESSAGES: usize = 200;
+    let text = |number: usize| format!("{number} {}", "x".repeat(100_000));
+    let server = Server::new(|number, mut peer| async move {
+        if number == 1 {
+            // The wire is full, and then gone.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            return;
+        }
+        while let Some(Ok(message)) = peer.next().await {
+            let text = message.to_string();
+            let number = text.split(' ').next().unwrap_or_default();
+            let _ = peer.send(number.to_owned().into()).await;
+        }
+    })
+    .await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&told);
+    let client = server.client().outbox(usize::MAX, Overflow::Refuse);
+    let client = client.observer(move |event| match event {
+        Event::Unconfirmed(message) => seen.lock().unwrap().push(message.to_string()),
+        Event::Dropped(message) => panic!("{} bytes", message.len()),
+        _ => (),
+    });
+    let mut feed = client.open().unwrap();
+    let handle = feed.handle();
+    for number in 0..MESSAGES {
+        handle.try_send(text(number)).unwrap();
+    }
+    let mut came = Vec::new();
+    while came.last() != Some(&(MESSAGES - 1)) {
+        let answer = within(feed.next()).await.unwrap().unwrap();
+        came.push(answer.to_string().parse::<usize>().unwrap());
+    }
+    let number = |text: &String| text.split(' ').next().unwrap().parse::<usize>().unwrap();
+    let told: Vec<_> = told.lock().unwrap().iter().map(number).collect();
+    assert!(!told.is_empty() && server.dials() == 2, "{told:?}");
+    // One after the other, without a gap, and none twice.
+    let after: Vec<_> = told.iter().chain(&came).copied().collect();
+    assert_eq!(after, (told[0]..MESSAGES).collect::<Vec<_>>());
+}

@@ -125,6 +125,8 @@ async fn tls_that_is_cut_or_fails_inside_the_server_is_dialled_again_and_none_at
     })
     .await;
     let client = Client::new(server.tls_uri()).reconnect(soon());
+    // As at an address that never worked.
+    let client = client.restart_patience(std::time::Duration::ZERO);
     let client = client.connector(connector);
     let mut feed = client.open().unwrap();
     assert!(within(feed.next()).await.unwrap().is_ok());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm_admission::Admission;
-use becalm_ws::server::Settings;
+use becalm_ws::server::{Proxies, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -176,4 +176,78 @@ async fn who_sends_its_request_and_hangs_up_costs_nothing() {
 fn patient() -> Admission {
     let many = Admission::per_second(100_000);
     many.patience(LONG).horizon(LONG)
+}
+
+/// A proxy on this machine names its clients.
+#[tokio::test]
+async fn one_address_does_not_hold_all_websockets() {
+    const ALL: usize = 40;
+    for kind in KINDS {
+        let proxies = Proxies::of(["127.0.0.0/8"]).unwrap();
+        let settings = open().connections(ALL).proxies(proxies);
+        let running = Running::start(kind, settings).await;
+        let from = |address: &str| {
+            let line = format!("x-forwarded-for: {address}\r\n");
+            let running = &running;
+            async move { within(running.ask("/", &line)).await }
+        };
+        // Each host of a /64 is one.
+        let (mut greedy, mut refused) = (Vec::new(), 0);
+        for number in 1..=ALL {
+            let (head, stream) = from(&format!("2001:db8::{number:x}")).await;
+            if head.starts_with("http/1.1 101") {
+                greedy.push(stream);
+            } else {
+                assert!(head.starts_with("http/1.1 503"), "{kind:?}: {head}");
+                assert!(head.contains("retry-after: "), "{head}");
+                refused += 1;
+            }
+        }
+        assert_eq!(
+            (greedy.len(), refused),
+            (ALL - ALL / 8, ALL / 8),
+            "{kind:?}"
+        );
+        let mut others = Vec::new();
+        for number in 1..=ALL / 8 {
+            let (head, stream) = from(&format!("198.51.100.{number}")).await;
+            assert!(
+                head.starts_with("http/1.1 101"),
+                "{kind:?} {number}: {head}"
+            );
+            others.push(stream);
+        }
+        // Where some of the greedy have gone it gets as many again.
+        greedy.truncate(20);
+        until(|| running.server.metrics().connections_active == 25).await;
+        for _ in 0..10 {
+            let (head, stream) = from("2001:db8::ffff").await;
+            assert!(head.starts_with("http/1.1 101"), "{kind:?}: {head}");
+            greedy.push(stream);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_bound_of_your_own_for_each_address_holds() {
+    let proxies = Proxies::of(["127.0.0.1"]).unwrap();
+    let settings = open().connections_of_one(2).proxies(proxies);
+    let running = Running::start(Kind::Plain, settings).await;
+    let mut open = Vec::new();
+    for (address, status) in [
+        ("198.51.100.1", 101),
+        ("198.51.100.1", 101),
+        ("198.51.100.1", 503),
+        ("198.51.100.2", 101),
+    ] {
+        let line = format!("x-forwarded-for: {address}\r\n");
+        let (head, stream) = within(running.ask("/", &line)).await;
+        assert!(head.starts_with(&format!("http/1.1 {status}")), "{head}");
+        open.push(stream);
+    }
+    // Who comes from this machine itself stands for many.
+    for _ in 0..4 {
+        open.push(within(running.ask("/", "")).await.1);
+    }
+    assert_eq!(running.server.metrics().admission.reject_rate, 1);
 }

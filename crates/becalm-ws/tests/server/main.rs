@@ -2,6 +2,7 @@
 
 mod crowds;
 mod drains;
+mod killed;
 mod layering;
 mod peers;
 #[cfg(unix)]

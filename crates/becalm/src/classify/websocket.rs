@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Failure, http_status};
+use super::{Class, Failure, http_status};
 use crate::hint::Hint;
 
 /// From 5 to 30 s: what the registration of 1012 asks of clients.
@@ -30,7 +30,12 @@ const AFTER_A_RESTART: Hint = Hint::Spread {
 /// | 1002, 1003, 1007, 1009, 1010 | permanent | the peer cannot accept what it got, and would not again |
 /// | 1008 | permanent | a policy, often a login that has ended: refresh it before connecting |
 /// | 3000, 3003 | permanent | unauthorized, forbidden (IANA) |
-/// | any other | permanent | reserved, or the application's own: 3000 to 4999 mean what the application says |
+/// | 4400 to 4599 | as the HTTP status that is 4000 less; none has a hint | applications that count their codes so mean it so |
+/// | other 4000 to 4999 | transient | the application's own (RFC 6455 section 7.4.2): what it means is not known here, and who takes it for the end stays away for good |
+/// | any other | permanent | reserved, or of a library that has registered it (3000 to 3999) |
+///
+/// Of those with codes of their own, Centrifugo, Discord, graphql-ws and Phoenix connect again after most from 4000 to 4999, and no two after the
+/// same. Whose codes mean an end says so: by one of the tables below, or one of its own.
 ///
 /// ```
 /// use becalm::classify::{Class, websocket};
@@ -38,9 +43,13 @@ const AFTER_A_RESTART: Hint = Hint::Spread {
 /// ```
 pub const fn classify_close(code: u16) -> Failure {
     match code {
-        1001 | 1005 | 1006 | 1011 | 1014 | 1015 | 3008 => Failure::transient(),
         1012 => Failure::transient().hint(AFTER_A_RESTART),
-        1013 => Failure::throttled(),
+        1013 | 4429 => Failure::throttled(),
+        4400..4600 => match http_status::classify(code - 4000).class {
+            Class::Permanent => Failure::permanent(),
+            _ => Failure::transient(),
+        },
+        1001 | 1005 | 1006 | 1011 | 1014 | 1015 | 3008 | 4000..5000 => Failure::transient(),
         _ => Failure::permanent(),
     }
 }
@@ -104,7 +113,7 @@ pub const fn classify_handshake(status: u16) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::{Class, Effect};
+    use crate::classify::Effect;
 
     #[test]
     fn c11_every_close_code_has_its_class() {
@@ -112,6 +121,9 @@ mod tests {
             let expected = match code {
                 1001 | 1005 | 1006 | 1011 | 1012 | 1014 | 1015 | 3008 => Class::Transient,
                 1013 => Class::Throttled,
+                // As the status of HTTP, which has its own table.
+                4400..4600 => http_status::classify(code - 4000).class,
+                4000..5000 => Class::Transient,
                 _ => Class::Permanent,
             };
             let failure = classify_close(code);
@@ -137,10 +149,10 @@ mod tests {
             (4004, Transient, Permanent, Permanent, Permanent),
             (4008, Transient, Permanent, Throttled, Transient),
             (4014, Transient, Permanent, Permanent, Transient),
-            (4100, Transient, Throttled, Permanent, Transient),
-            (4200, Transient, Transient, Permanent, Transient),
+            (4100, Transient, Throttled, Transient, Transient),
+            (4200, Transient, Transient, Transient, Transient),
             (4401, Transient, Permanent, Permanent, Permanent),
-            (4500, Permanent, Permanent, Permanent, Permanent),
+            (4500, Permanent, Transient, Transient, Permanent),
         ] {
             assert_eq!(classify_centrifugo(code).class, centrifugo, "{code}");
             assert_eq!(classify_pusher(code).class, pusher, "{code}");

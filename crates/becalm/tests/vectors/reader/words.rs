@@ -53,8 +53,13 @@ fn close(dialect: &str, code: u64) -> Value {
             let restart = json!({ "after": 5 * SECOND as u64, "over": 25 * SECOND as u64 });
             ("transient", restart)
         }
-        (_, 1013) => ("throttled", Value::Null),
+        (_, 1013 | 4429) => ("throttled", Value::Null),
         (_, 1001 | 1005 | 1006 | 1011 | 1014 | 1015 | 3008) => ("transient", Value::Null),
+        (_, 4400..=4599) => {
+            let class = status(code - 4000)["class"].clone();
+            return failure(text(&class), "unknown", Value::Null);
+        }
+        (_, 4000..=4999) => ("transient", Value::Null),
         _ => ("permanent", Value::Null),
     };
     failure(class, "unknown", hint)
