@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use becalm::{GaveUp, Policy, Retrier, preset::Preset};
 use becalm_sqlx::{BySqlState, Database, Failed, Isolation};
+use sqlx::postgres::PgConnectOptions;
 use sqlx::{Error, PgPool};
 
 static OUTAGES: LazyLock<Retrier> = LazyLock::new(|| {
@@ -36,9 +37,9 @@ pub static CONFLICTS: LazyLock<Retrier> = LazyLock::new(|| {
     retrier.expect("a valid policy")
 });
 
-/// The transactions over this pool.
-pub fn transactions(pool: PgPool) -> Database<PgPool> {
-    Database::builder(pool)
+/// The transactions on this server, over a pool of their own whose dials are paced.
+pub fn transactions(server: PgConnectOptions) -> Database {
+    Database::builder(server)
         .outages(OUTAGES.clone())
         .conflicts(CONFLICTS.clone())
         .isolation(Isolation::Serializable)
@@ -65,7 +66,7 @@ pub async fn sold(pool: &PgPool, item: &str) -> Result<i64, ShopError> {
 
 /// Moves one sale from an item to another. Done twice it would move two, so that it is repeated only
 /// where it is proved that nothing was done.
-pub async fn rebook(shop: &Database<PgPool>, from: &str, to: &str) -> Result<(), ShopError> {
+pub async fn rebook(shop: &Database, from: &str, to: &str) -> Result<(), ShopError> {
     const CHANGE: &str = "UPDATE stock SET sold = sold + $2 WHERE item = $1";
     shop.transaction(|mut tx| async move {
         for (item, change) in [(from, -1_i64), (to, 1)] {

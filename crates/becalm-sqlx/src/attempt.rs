@@ -5,14 +5,17 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
+use becalm::classify::Loss;
 use becalm::{IdempotencyKey, Scope};
 use sqlx::Error;
 use tokio::time::{Instant, timeout_at};
 
-use crate::failed::Failed;
+use crate::database::Database;
+use crate::failed::{Failed, is_of_a_lost_connection, passes};
 use crate::lent::Tx;
 use crate::limit::ServersLimit;
 use crate::open::Open;
+use crate::outage::Outage;
 use crate::settings::{Resolve, Settings};
 use crate::source::Source;
 use crate::status::{self, Fate, Ticket};
@@ -21,6 +24,7 @@ use crate::status::{self, Fate, Ticket};
 pub(crate) struct Unit<'d, S, F, T> {
     source: &'d S,
     limit: &'d ServersLimit,
+    outage: &'d Outage,
     body: F,
     settings: Settings,
     key: IdempotencyKey,
@@ -30,6 +34,9 @@ pub(crate) struct Unit<'d, S, F, T> {
     deadline: Option<Instant>,
     /// Whether the answer to that `COMMIT` was lost, and nothing is known since.
     is_in_doubt: bool,
+    /// What this attempt would be lost with, and whether it was.
+    loss: Loss,
+    is_lost: bool,
 }
 
 /// What is left to do.
@@ -47,21 +54,23 @@ where
     E: StdError + 'static,
 {
     pub fn new(
-        source: &'d S,
-        limit: &'d ServersLimit,
+        database: &'d Database<S>,
         body: F,
         settings: Settings,
         key: IdempotencyKey,
     ) -> Self {
         Self {
-            source,
-            limit,
+            source: &database.source,
+            limit: &database.limit,
+            outage: &database.outage,
             body,
             settings,
             key,
             sent: None,
             deadline: None,
             is_in_doubt: false,
+            loss: database.outage.loss(),
+            is_lost: false,
         }
     }
 
@@ -90,8 +99,37 @@ where
         }
     }
 
+    /// What the last attempt was lost with.
+    pub fn lost(&self) -> Option<Loss> {
+        self.is_lost.then_some(self.loss)
+    }
+
     /// One attempt of at most this length.
     pub async fn attempt(&mut self, longest: Option<Duration>) -> Result<T, Failed<E>> {
+        self.is_lost = false;
+        self.loss = self.outage.loss();
+        // A server that is known to be away is waited for at the cost of no attempt's time.
+        if self.outage.is_away() {
+            let until = self.patient_until();
+            // What it comes to is for the attempt to find.
+            let _ = self.outage.wait(until).for_return(self.source).await;
+        }
+        let failed = match self.timed(longest).await {
+            Err(failed) => failed,
+            done => return done,
+        };
+        if self.is_lost {
+            self.outage.has_lost(self.loss);
+        }
+        Err(failed)
+    }
+
+    fn patient_until(&self) -> Instant {
+        let until = Instant::now() + self.settings.patience;
+        self.deadline.map_or(until, |deadline| deadline.min(until))
+    }
+
+    async fn timed(&mut self, longest: Option<Duration>) -> Result<T, Failed<E>> {
         let now = Instant::now();
         let end = longest.and_then(|longest| now.checked_add(longest));
         // The rest is for COMMIT: only before it a time-out proves that nothing was done.
@@ -100,16 +138,18 @@ where
         // And who asks what has become of it wants some time for that.
         let asks = matches!(self.settings.resolve, Resolve::Status(_));
         let answered = if asks { part(0.975) } else { end };
-        let ready = match within(last, self.up_to_commit(end)).await {
-            Some(ready) => ready?,
-            None => return Err(self.timed_out()),
+        let Some(ready) = within(last, self.up_to_commit(end)).await else {
+            self.is_lost = self.outage.is_away();
+            return Err(self.timed_out());
         };
+        let ready = ready?;
         if let Ready::Commit(open, ticket) = ready {
             let error = match within(answered, open.commit()).await {
                 Some(Ok(())) => return self.committed(),
                 Some(Err(error)) => error,
                 None => Error::Io(io::ErrorKind::TimedOut.into()),
             };
+            self.is_lost = is_of_a_lost_connection(&error);
             let error = match Failed::at_commit(error) {
                 Failed::InDoubt(error) => error,
                 refused => return Err(refused),
@@ -156,7 +196,7 @@ where
             Err(error) => {
                 let failed = Failed::Body(error);
                 let is_standby = self.is_standby(failed.database_error());
-                open.roll_back_or_close(is_standby).await;
+                self.is_lost = open.roll_back_or_close(is_standby).await;
                 return Err(failed);
             }
         };
@@ -173,14 +213,51 @@ where
             }
             Err(error) => {
                 let is_standby = self.is_standby(Some(&error));
-                open.roll_back_or_close(is_standby).await;
+                self.is_lost = open.roll_back_or_close(is_standby).await;
                 Err(Failed::Gone(error))
             }
         }
     }
 
+    /// Begins over a connection that is alive, and waits for one as long as it is patient. Nothing is charged for that.
     async fn begin(&mut self, end: Option<Instant>) -> Result<Open<S::Connection>, Error> {
-        let mut connection = self.source.connection().await?;
+        let outage = self.outage;
+        let (until, mut wait) = (self.patient_until(), None);
+        loop {
+            let connection = self.source.connection().await;
+            let had_one = connection.is_ok();
+            let began = match connection {
+                Ok(connection) => self.begin_over(connection, end).await,
+                Err(error) => Err(error),
+            };
+            let error = match began {
+                Ok(open) => {
+                    self.outage.is_over();
+                    self.loss = self.outage.loss();
+                    return Ok(open);
+                }
+                Err(error) => error,
+            };
+            let is_dead = had_one && is_of_a_lost_connection(&error);
+            if is_dead && self.outage.may_replace(self.source.connections()) {
+                continue;
+            }
+            if !is_dead && !passes(&error, outage.is_suspect()) {
+                return Err(error);
+            }
+            let wait = wait.get_or_insert_with(|| outage.wait(until));
+            if let Err(other) = wait.for_return(self.source).await {
+                self.is_lost = true;
+                return Err(other.unwrap_or(error));
+            }
+        }
+    }
+
+    async fn begin_over(
+        &mut self,
+        mut connection: S::Connection,
+        end: Option<Instant>,
+    ) -> Result<Open<S::Connection>, Error> {
         let longest = match left(end) {
             Some(left) => Some(self.limit.bound(&mut connection, left).await?),
             None => None,

@@ -2,32 +2,61 @@
 
 use std::time::Duration;
 
+use std::sync::Arc;
+
 use becalm::{Policy, Retrier, preset::Preset};
+use sqlx::postgres::PgConnectOptions;
 
 use crate::limit::ServersLimit;
+use crate::outage::Outage;
+use crate::pool::{Manager, Pool};
 use crate::settings::{Isolation, Resolve, Settings};
 use crate::source::Source;
 
 /// Transactions on one database: a pool, who repeats what an outage has ended, and who repeats what a conflict has.
 ///
 /// Make one for each database and share it, since its budget bounds the retries of all transactions together. Clones share it.
+///
+/// ```no_run
+/// # fn run() -> Result<(), sqlx::Error> {
+/// use becalm_sqlx::Database;
+///
+/// let shop = Database::new("postgres://shop@db/shop".parse()?); // dials when the first transaction wants it
+/// let larger = Database::builder("postgres://shop@db/shop".parse()?).connections(40).build();
+/// # let _ = (shop, larger);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
-pub struct Database<S> {
+pub struct Database<S = Pool> {
     pub(crate) source: S,
     pub(crate) outages: Retrier,
     pub(crate) conflicts: Retrier,
     pub(crate) limit: ServersLimit,
+    pub(crate) outage: Arc<Outage>,
     pub(crate) settings: Settings,
 }
 
-impl<S: Source> Database<S> {
-    /// Over this pool, by the defaults of [`Builder`].
-    pub fn new(source: S) -> Self {
-        Self::builder(source).build()
+impl Database {
+    /// Over a [pool](crate::pool) of ten connections to this server, whose dials are paced, by the defaults of [`Builder`]. None is dialled
+    /// before it is wanted.
+    pub fn new(server: PgConnectOptions) -> Self {
+        Self::builder(server).build()
     }
 
-    /// Begins a database whose policies you set first.
-    pub fn builder(source: S) -> Builder<S> {
+    /// As [`new`](Self::new), with what you set first.
+    pub fn builder(server: PgConnectOptions) -> Builder {
+        Database::builder_over(Manager::new(server).pool(10))
+    }
+}
+
+impl<S: Source> Database<S> {
+    /// Over sqlx's pool, a [pool](crate::pool) that you have set up, or another source, by the defaults of [`Builder`].
+    pub fn over(source: S) -> Self {
+        Self::builder_over(source).build()
+    }
+
+    /// As [`over`](Self::over), with what you set first.
+    pub fn builder_over(source: S) -> Builder<S> {
         Builder {
             source,
             outages: None,
@@ -46,6 +75,8 @@ impl<S: Source> Database<S> {
 ///
 /// | | default |
 /// |---|---|
+/// | [`connections`](Self::connections) | 10 |
+/// | [`patience`](Self::patience) | 30 s, as the pools' |
 /// | [`outages`](Self::outages) | full jitter from 50 ms, 4 attempts, a 10 % budget |
 /// | [`conflicts`](Self::conflicts) | the preset `contention`: full jitter from 40 ms x 4 to 2 s, 20 attempts, no budget |
 /// | [`isolation`](Self::isolation) | the server's own, `default_transaction_isolation` |
@@ -53,16 +84,32 @@ impl<S: Source> Database<S> {
 /// | [`deadline`](Self::deadline) | that of `outages`: none |
 #[derive(Debug)]
 #[must_use = "settings do nothing until they are built"]
-pub struct Builder<S> {
+pub struct Builder<S = Pool> {
     source: S,
     outages: Option<Retrier>,
     conflicts: Option<Retrier>,
     settings: Settings,
 }
 
+impl Builder {
+    /// Sets how many connections the pool has at most.
+    pub fn connections(self, connections: usize) -> Self {
+        self.source.resize(connections);
+        self
+    }
+}
+
 impl<S: Source> Builder<S> {
+    /// Sets for how long an attempt waits for a server that is away, starts or is full, where no deadline leaves less. It costs nothing of
+    /// the budget, and no further attempt; one of all who wait asks for the server, at growing intervals.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.settings.patience = patience;
+        self
+    }
+
     /// Sets who repeats what an outage has ended. Its attempts are whole transactions with their conflicts resolved,
-    /// and the attempt timeout of its policy bounds all of that.
+    /// and the attempt timeout of its policy bounds all of that, but for the wait for a server that is known to be away. What is lost
+    /// together takes one token of its budget.
     pub fn outages(mut self, outages: Retrier) -> Self {
         self.outages = Some(outages);
         self
@@ -111,6 +158,7 @@ impl<S: Source> Builder<S> {
                 .conflicts
                 .unwrap_or_else(|| named(conflicts(), "postgres, conflicts")),
             limit: ServersLimit::default(),
+            outage: Arc::new(Outage::new()),
             settings: self.settings,
         }
     }

@@ -5,8 +5,9 @@ use std::fmt;
 
 use becalm::classify::{Classifier, Classify, connect, sqlstate};
 use becalm::support::{to_the_root, unsaid};
-use becalm::{Attempt, Failure};
+use becalm::{Attempt, Class, Failure};
 use sqlx::Error;
+use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
 /// What an error of sqlx means for a retry: for statements of their own, whose effect may be unknown.
 ///
@@ -20,7 +21,9 @@ use sqlx::Error;
 /// | any other | permanent | the statement, the settings or the data are at fault |
 pub fn classify(error: &Error) -> Failure {
     match error {
-        Error::Database(error) => match error.code() {
+        Error::Database(answer) => match answer.code() {
+            // A pooler says so when it has lost its server.
+            Some(code) if code == "08P01" && is_fatal(error) => Failure::transient(),
             Some(code) => sqlstate::classify(&code),
             None => Failure::permanent(),
         },
@@ -38,6 +41,13 @@ pub fn classify(error: &Error) -> Failure {
 pub(crate) fn while_connecting(error: &Error) -> Failure {
     match error {
         Error::Io(_) => connect::classify(error),
+        Error::Database(answer) if answer.code().as_deref() == Some("08P01") => {
+            if is_said_by_a_pooler(answer.message()) {
+                Failure::transient().unsent()
+            } else {
+                Failure::permanent().unsent()
+            }
+        }
         // It is no Postgres. One in trouble answers with an error, which begins with an E.
         Error::Protocol(words)
             if words.starts_with("unexpected response from SSLRequest")
@@ -46,6 +56,59 @@ pub(crate) fn while_connecting(error: &Error) -> Failure {
             Failure::permanent().unsent()
         }
         error => classify(error).unsent(),
+    }
+}
+
+/// What `PgBouncer` says with 08P01 at a login while its server is away, or while it is full. All else that it says so is a setting.
+fn is_said_by_a_pooler(message: &str) -> bool {
+    const PASSING: [&str; 6] = [
+        "cannot connect",
+        "no more connections",
+        "query_wait_timeout",
+        "server conn",
+        "server login",
+        "shut",
+    ];
+    PASSING.iter().any(|words| message.contains(words))
+}
+
+/// Whether it ends its connection.
+fn is_fatal(error: &Error) -> bool {
+    let answer = error.as_database_error();
+    let answer = answer.and_then(|answer| answer.try_downcast_ref::<PgDatabaseError>());
+    answer.is_some_and(|answer| matches!(answer.severity(), PgSeverity::Fatal | PgSeverity::Panic))
+}
+
+/// Whether the connection was lost, and not a statement refused.
+pub(crate) fn is_of_a_lost_connection(error: &Error) -> bool {
+    match error {
+        Error::Io(error) => error.kind() != std::io::ErrorKind::TimedOut,
+        Error::Protocol(_) => true,
+        Error::Database(answer) => {
+            let ends = |code: &str| {
+                code.starts_with("08") || matches!(code, "57P01" | "57P02" | "57P05" | "25P03")
+            };
+            is_fatal(error) || answer.code().is_some_and(|code| ends(&code))
+        }
+        _ => false,
+    }
+}
+
+/// Whether an attempt that could not begin for this waits until it has passed: the server is away, starts or is full. That
+/// no connection came in time says so only where one was lost before; else too many want one.
+pub(crate) fn passes(error: &Error, is_suspect: bool) -> bool {
+    match error {
+        Error::PoolTimedOut => is_suspect,
+        Error::Io(_) | Error::Protocol(_) | Error::Tls(_) => {
+            while_connecting(error).class != Class::Permanent
+        }
+        Error::Database(answer) => {
+            let waits = |code: &str| matches!(code, "57P03" | "53300");
+            answer.code().is_some_and(|code| waits(&code))
+                || (is_of_a_lost_connection(error)
+                    && while_connecting(error).class != Class::Permanent)
+        }
+        _ => false,
     }
 }
 
@@ -140,6 +203,10 @@ impl<E: StdError + 'static> Failed<E> {
         match (self, self.database_error()) {
             (Self::InDoubt(_), _) => Failure::transient(),
             (Self::Begin(_), Some(error)) => while_connecting(error),
+            // A pooler's words for it are a mistake of the protocol elsewhere.
+            (_, Some(error @ Error::Database(_))) if is_of_a_lost_connection(error) => {
+                Failure::transient().unsent()
+            }
             (_, Some(error)) => classify(error).unsent(),
             (Self::TimedOut, None) => Failure::transient().unsent(),
             (_, None) => Failure::permanent().unsent(),
@@ -212,7 +279,6 @@ impl<E: StdError + 'static> StdError for Failed<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use becalm::Class;
 
     #[test]
     fn what_is_no_postgres_is_dialled_once_and_one_in_trouble_again() {

@@ -3,10 +3,10 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sqlx::pool::PoolConnection;
-use sqlx::{PgConnection, Postgres};
+use sqlx::PgConnection;
 
 use crate::open::Open;
+use crate::pool;
 use crate::source::Pooled;
 
 /// The handle of a transaction, lent for the length of its body.
@@ -14,7 +14,7 @@ use crate::source::Pooled;
 /// Statements run over `&mut *tx`, savepoints are made by [`begin`](sqlx::Connection::begin). It goes back when it is dropped, which
 /// is the end of an `async move` block that took it. One that is kept beyond the body, or forgotten, is
 /// [an error](crate::Failed::HandleKept), and nothing is committed.
-pub struct Tx<C: Pooled = PoolConnection<Postgres>> {
+pub struct Tx<C: Pooled = pool::Lent> {
     open: Option<Open<C>>,
     back: Arc<Mutex<Option<Open<C>>>>,
 }

@@ -3,7 +3,7 @@
 //! # Where to look
 //!
 //! [`Database::transaction`] is the call, [`Resolve`] what a lost answer to `COMMIT` means, [`Status`] what the server says of
-//! a transaction. With the feature `pool`, the module `pool` has the pool whose dials are paced.
+//! a transaction. The module [`pool`] has the pool whose dials are paced.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -15,7 +15,7 @@ mod lent;
 mod limit;
 mod marker;
 mod open;
-#[cfg(feature = "pool")]
+mod outage;
 pub mod pool;
 mod settings;
 mod source;

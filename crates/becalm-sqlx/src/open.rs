@@ -69,24 +69,26 @@ impl<C: Pooled> Open<C> {
         Ok(())
     }
 
-    /// Rolls back, and gives the connection back, or closes it if that fails.
-    pub async fn roll_back(mut self) {
+    /// Rolls back, and gives the connection back, or closes it if that fails. Whether the connection was lost.
+    pub async fn roll_back(mut self) -> bool {
         while self.depth() > 0 {
             let rolled_back = timeout(ROLLBACK, Manager::rollback(self.connection())).await;
             if !matches!(rolled_back, Ok(Ok(()))) {
                 self.discard();
-                return;
+                return matches!(rolled_back, Ok(Err(_)));
             }
         }
         drop(self.connection.take());
+        false
     }
 
-    /// Rolls back, and has the connection closed where it is of no more use.
-    pub async fn roll_back_or_close(mut self, is_useless: bool) {
+    /// Rolls back, and has the connection closed where it is of no more use. Whether it was lost.
+    pub async fn roll_back_or_close(mut self, is_useless: bool) -> bool {
         if is_useless {
             self.discard();
+            false
         } else {
-            self.roll_back().await;
+            self.roll_back().await
         }
     }
 

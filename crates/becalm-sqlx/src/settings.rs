@@ -57,12 +57,26 @@ impl Isolation {
     }
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub isolation: Option<Isolation>,
     pub read_only: bool,
     pub resolve: Resolve,
     pub deadline: Option<Duration>,
+    /// For how long an attempt waits for a server that is away.
+    pub patience: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            isolation: None,
+            read_only: false,
+            resolve: Resolve::default(),
+            deadline: None,
+            patience: Duration::from_secs(30),
+        }
+    }
 }
 
 impl Settings {

@@ -17,6 +17,12 @@ pub trait Source: Send + Sync {
 
     /// Waits for a connection that is in no transaction.
     fn connection(&self) -> Connecting<'_, Self::Connection>;
+
+    /// How many connections it has at most. When so many were found dead, one after another, all transactions wait for one that
+    /// asks whether the server is back.
+    fn connections(&self) -> usize {
+        10
+    }
 }
 
 /// A connection on loan, which goes back when it is dropped.
@@ -30,6 +36,10 @@ impl Source for PgPool {
 
     fn connection(&self) -> Connecting<'_, Self::Connection> {
         Box::pin(self.acquire())
+    }
+
+    fn connections(&self) -> usize {
+        self.options().get_max_connections() as usize
     }
 }
 

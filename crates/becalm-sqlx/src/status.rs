@@ -1,5 +1,6 @@
 //! How does one ask the server whether a transaction was committed, and when may its answer be believed?
 
+use std::future::poll_fn;
 use std::time::Duration;
 
 use becalm::{Budget, Failure, Policy, Retrier, scope::Nested};
@@ -17,8 +18,9 @@ use crate::source::Source;
 /// and of the checkpointer, which a crash of any backend starts anew. "Aborted" and "in the future" are believed, unless it is
 /// another cluster or timeline. Otherwise it stays [in doubt](crate::Failed::InDoubt).
 ///
-/// It costs each transaction a number and a look at `pg_stat_activity`. Without the role's right to see the checkpointer there
-/// (`GRANT pg_read_all_stats`), nothing is believed to be committed. Postgres 13 or newer.
+/// It costs each transaction a number, in the round trip that asks whether it still stands, and the first over a connection a round trip more and
+/// a look at `pg_stat_activity`. Without the role's right to see the checkpointer there (`GRANT pg_read_all_stats`), nothing is
+/// believed to be committed, and each transaction looks. Postgres 13 or newer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     patience: Duration,
@@ -76,14 +78,38 @@ const SERVER: &str = "(SELECT system_identifier FROM pg_control_system()) || '/'
      extract(epoch FROM pg_postmaster_start_time()) || '/' || (SELECT extract(epoch FROM backend_start) \
      FROM pg_stat_activity WHERE backend_type = 'checkpointer') AS start";
 
-/// Asked before `COMMIT`, in the transaction, of which it also says whether it stands.
+/// Where a backend keeps which server it belongs to. It is the backend's own setting, and ends with it: so it is true behind
+/// a pooler too, which hands a client one backend after another. A pooler that carries settings from one to the next is found
+/// by the number of the backend.
+const KEPT: &str = "becalm.server";
+
+/// Which backend it is.
+const BACKEND: &str = "pg_backend_pid() || '@' || extract(epoch FROM pg_postmaster_start_time())";
+
+/// Asked before `COMMIT`, in the transaction, of which it also says whether it stands. Which server it is, is asked once for each
+/// connection.
 pub(crate) async fn ticket(connection: &mut PgConnection) -> Result<Ticket, Error> {
-    let ask = format!("SELECT pg_current_xact_id()::text AS xid, {SERVER}");
+    let ask = format!(
+        "SELECT pg_current_xact_id()::text AS xid, {BACKEND} AS backend, current_setting('{KEPT}', true) AS kept"
+    );
     let row = connection.fetch_one(&*ask).await?;
-    Ok(Ticket {
-        xid: row.try_get("xid")?,
-        server: Server::of(&row)?,
-    })
+    let xid = row.try_get("xid")?;
+    let backend: String = row.try_get("backend")?;
+    let kept: Option<String> = row.try_get("kept")?;
+    let server = match kept.and_then(|kept| Server::kept(&kept, &backend)) {
+        Some(server) => server,
+        None => who(connection).await?,
+    };
+    Ok(Ticket { xid, server })
+}
+
+/// Which server it is, kept for the next transaction where this one is committed. What this role may not see is asked again.
+async fn who(connection: &mut PgConnection) -> Result<Server, Error> {
+    let ask = format!(
+        "SELECT cluster, start, CASE WHEN start IS NOT NULL THEN \
+         set_config('{KEPT}', concat_ws(' ', {BACKEND}, cluster, start), false) END FROM (SELECT {SERVER}) AS server"
+    );
+    Server::of(&connection.fetch_one(&*ask).await?)
 }
 
 /// What has become of it: asked until the server says, at most for so long.
@@ -150,18 +176,21 @@ impl std::fmt::Display for Undecided {
 
 async fn ask<S: Source>(source: &S, ticket: &Ticket) -> Result<Fate, Undecided> {
     let mut connection = source.connection().await.map_err(Undecided::NoAnswer)?;
-    // Which server answers is asked apart: the other question may be refused.
-    let who = format!("SELECT pg_is_in_recovery() AS is_standby, {SERVER}");
+    // In one message, which one backend answers even behind a pooler; and as two statements, since the second may be refused.
+    let ask = format!(
+        "SELECT pg_is_in_recovery() AS is_standby, {SERVER}; SELECT pg_xact_status('{}'::xid8) AS status",
+        ticket.xid
+    );
     let no_answer = Undecided::NoAnswer;
-    let row = connection.fetch_one(&*who).await;
-    let row = row.map_err(no_answer)?;
+    let mut rows = connection.fetch(&*ask);
+    let row = poll_fn(|context| rows.as_mut().poll_next(context)).await;
+    let row = row.unwrap_or(Err(Error::RowNotFound)).map_err(no_answer)?;
     if row.try_get("is_standby").map_err(no_answer)? {
         return Err(Undecided::Standby);
     }
     let now = Server::of(&row).map_err(no_answer)?;
-    let ask = format!("SELECT pg_xact_status('{}'::xid8) AS status", ticket.xid);
-    // Over one connection, which a restart in between would have broken.
-    let answered = connection.fetch_one(&*ask).await;
+    let answered = poll_fn(|context| rows.as_mut().poll_next(context)).await;
+    let answered = answered.unwrap_or(Err(Error::RowNotFound));
     let status = match answered.and_then(|row| row.try_get::<Option<String>, _>("status")) {
         Ok(status) => status,
         Err(Error::Database(error)) if error.code().as_deref() == Some("22023") => {
@@ -190,6 +219,16 @@ impl Server {
             cluster: row.try_get("cluster")?,
             start: row.try_get("start")?,
         })
+    }
+
+    /// What this backend has kept.
+    fn kept(kept: &str, backend: &str) -> Option<Self> {
+        let mut parts = kept.split(' ');
+        if parts.next()? != backend {
+            return None;
+        }
+        let (cluster, start) = (parts.next()?.into(), Some(parts.next()?.into()));
+        parts.next().is_none().then_some(Self { cluster, start })
     }
 }
 

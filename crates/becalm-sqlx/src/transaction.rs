@@ -93,13 +93,7 @@ impl<S: Source, F> Transaction<'_, S, F> {
         if let Some(deadline) = self.settings.deadline {
             call = call.deadline(deadline);
         }
-        let mut unit = Unit::new(
-            &database.source,
-            &database.limit,
-            self.body,
-            self.settings,
-            key,
-        );
+        let mut unit = Unit::new(database, self.body, self.settings, key);
         while let Some(attempt) = call.next().await {
             unit.has_left(attempt.remaining());
             let mut conflicts = database.conflicts.owned_call().operation(operation);
@@ -118,6 +112,7 @@ impl<S: Source, F> Transaction<'_, S, F> {
             } else {
                 failed.failure()
             };
+            let failure = unit.lost().map_or(failure, |loss| failure.lost_with(loss));
             call.failure_as(failure, stopped.with_error(Some(failed)));
         }
         let outer: GaveUp<GaveUp<Failed<E>>> = call.gave_up();

@@ -93,10 +93,11 @@ async fn c3_orders_outlast_a_restart_of_postgres_each_done_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn c11_transactions_that_stand_in_each_others_way_all_succeed() {
     within(async {
-        let (_server, pool) = shop().await;
+        let (server, pool) = shop().await;
+        let shop = transactions(server.url().parse().expect("an address"));
         let mut workers = JoinSet::new();
         for worker in 0..8 {
-            let shop = transactions(pool.clone());
+            let shop = shop.clone();
             workers.spawn(async move {
                 for _ in 0..25 {
                     let (from, to) = if worker % 2 == 0 {
@@ -126,7 +127,7 @@ async fn c3_a_transaction_that_was_cut_before_its_commit_is_done_once() {
         let (mut server, pool) = shop().await;
         let mut holder = hold(&server).await;
         let cut = tokio::spawn({
-            let shop = transactions(pool.clone());
+            let shop = transactions(server.url().parse().expect("an address"));
             async move { rebook(&shop, "desk", "lamp").await }
         });
         are_held(&mut holder, 1).await;

@@ -5,6 +5,8 @@
 //! [`Manager`] of [`deadpool`] dials for all who wait, one after another, with full jitter while the server is down, and at the rate
 //! of a [`Pacer`] when it is back. Who waits is not refused before [its patience](Manager::patience) ends.
 //!
+//! [`Database::new`](crate::Database::new) makes one. To set more than its size, make it yourself:
+//!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! use becalm_sqlx::{Database, pool::{Manager, Oversized}};
@@ -15,7 +17,7 @@
 //! if let Some(warning) = Oversized::check(&mut *pool.get().await?, 20, 10).await? {
 //!     eprintln!("{warning}"); // 20 processes of 10 are more than the server lets in
 //! }
-//! let shop = Database::new(pool);
+//! let shop = Database::over(pool);
 //! # let _ = shop;
 //! # Ok(())
 //! # }
@@ -49,6 +51,9 @@ use dialler::Dialler;
 
 /// A pool of `deadpool` whose dials are paced.
 pub type Pool<D = PgConnectOptions> = managed::Pool<Manager<D>>;
+
+/// A connection of a [`Pool`], on loan.
+pub type Lent<D = PgConnectOptions> = Object<Manager<D>>;
 
 /// Makes the connections of a [`Pool`], and says whether one is still good.
 ///
@@ -198,6 +203,10 @@ impl Source for Pool {
                 _ => sqlx::Error::PoolTimedOut,
             })
         })
+    }
+
+    fn connections(&self) -> usize {
+        self.status().max_size
     }
 }
 

@@ -6,12 +6,16 @@ use std::time::Duration;
 
 use becalm::preset::Preset;
 use becalm::{Backoff, Breaker, Policy, StopReason};
-use becalm_sqlx::{Database, Failed, Isolation, Tx};
-use sqlx::{Connection, Executor, PgConnection, PgPool};
+use becalm_sqlx::{Database, Failed, Isolation};
+use sqlx::pool::PoolConnection;
+use sqlx::{Connection, Executor, PgConnection, PgPool, Postgres as Db};
 use tokio::sync::Notify;
 
 use crate::server::{Postgres, run};
 use crate::within;
+
+/// A handle of a transaction over sqlx's pool.
+type Tx = becalm_sqlx::Tx<PoolConnection<Db>>;
 
 async fn shop() -> Option<(Postgres, PgPool)> {
     let server = Postgres::start(&[]).await?;
@@ -73,7 +77,7 @@ async fn a_body_is_a_closure_that_borrows_or_a_function_and_runs_in_a_task() {
         return;
     };
     within(async {
-        let shop = Database::new(pool);
+        let shop = Database::over(pool);
         let (what, left) = (String::from("borrowed"), &Mutex::new(3));
         let borrowed = shop.transaction(|mut tx| {
             let what = &what;
@@ -106,7 +110,7 @@ async fn an_error_of_the_body_rolls_back_and_comes_out_as_it_is() {
         return;
     };
     within(async {
-        let shop = Database::new(pool);
+        let shop = Database::over(pool);
         let refused = shop.transaction(|mut tx| async move {
             insert(&mut tx, "never").await?;
             Err::<(), _>(ShopError::SoldOut)
@@ -142,7 +146,7 @@ async fn a_handle_that_is_kept_or_forgotten_is_an_error_and_nothing_is_committed
         return;
     };
     within(async {
-        let shop = Database::new(server.pool(2).await);
+        let shop = Database::over(server.pool(2).await);
         let kept = Arc::new(Mutex::new(None));
         let keep = shop.transaction(|mut tx| {
             let kept = Arc::clone(&kept);
@@ -185,7 +189,7 @@ async fn a_transaction_that_is_dropped_is_rolled_back_and_its_connection_serves_
         return;
     };
     within(async {
-        let shop = Database::new(pool);
+        let shop = Database::over(pool);
         let began = Notify::new();
         let hangs = shop.transaction(|mut tx| {
             let began = &began;
@@ -223,7 +227,8 @@ async fn the_connection_is_back_in_its_pool_while_the_transaction_waits() {
         let patient = patient
             .cap(Duration::from_secs(600))
             .jitter(becalm::Jitter::None);
-        let shop = Database::builder(pool.clone()).conflicts(patient.retrier().expect("a policy"));
+        let shop =
+            Database::builder_over(pool.clone()).conflicts(patient.retrier().expect("a policy"));
         let shop = shop.build();
         let failed = Notify::new();
         let waits = shop.transaction(|mut tx| {
@@ -258,7 +263,7 @@ async fn conflicts_take_nothing_from_the_budget_of_outages_and_open_no_breaker()
             .expect("a preset")
             .policy()
             .attempts(3);
-        let shop = Database::builder(pool).outages(outages.clone());
+        let shop = Database::builder_over(pool).outages(outages.clone());
         let shop = shop.conflicts(conflicts.retrier().expect("a policy"));
         let shop = shop.build();
         let fails = shop.transaction(|mut tx| async move { conflict(&mut tx).await });
@@ -281,7 +286,7 @@ async fn isolation_read_only_and_what_is_left_of_the_deadline_are_the_servers() 
         return;
     };
     within(async {
-        let shop = Database::builder(pool).isolation(Isolation::RepeatableRead);
+        let shop = Database::builder_over(pool).isolation(Isolation::RepeatableRead);
         let shop = shop.build();
         let settings = |mut tx: Tx| async move {
             let ask = "SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only'), \
@@ -308,7 +313,7 @@ async fn a_deadline_ends_the_statement_on_the_server_too() {
         return;
     };
     within(async {
-        let shop = Database::new(pool);
+        let shop = Database::over(pool);
         let sleeps = |mut tx: Tx| async move { tx.execute("SELECT pg_sleep(600)").await };
         let cut = shop.transaction(sleeps).deadline(Duration::from_millis(400));
         let gave_up = cut.await.expect_err("it sleeps for ten minutes");
@@ -333,7 +338,7 @@ async fn an_attempt_timeout_of_outages_cuts_the_attempt_and_the_next_follows() {
     };
     within(async {
         let outages = Policy::default().attempt_timeout(Duration::from_millis(400));
-        let shop = Database::builder(pool).outages(outages.retrier().expect("a policy"));
+        let shop = Database::builder_over(pool).outages(outages.retrier().expect("a policy"));
         let shop = shop.build();
         let attempts = Mutex::new(0);
         let hangs_once = shop.transaction(|mut tx| {
@@ -368,7 +373,7 @@ async fn a_connection_to_a_server_that_takes_no_writes_serves_no_repetition() {
         // As after a failover: the connection is to a standby, and a new one to the primary.
         let standby = "SET default_transaction_read_only = on";
         pool.execute(standby).await.expect("it runs");
-        let shop = Database::new(pool.clone());
+        let shop = Database::over(pool.clone());
         let body = |mut tx: Tx| async move { insert(&mut tx, "written").await };
         let read = shop.transaction(body).read_only();
         read.await.expect_err("it only reads");
@@ -392,7 +397,7 @@ async fn a_deadline_does_not_lengthen_the_limit_of_the_role() {
     within(async {
         let limit = "ALTER ROLE shop SET statement_timeout = '5s'";
         run(&server, &[limit]).await;
-        let shop = Database::new(server.pool(1).await);
+        let shop = Database::over(server.pool(1).await);
         let settings = |mut tx: Tx| async move {
             // Refused after a question in the transaction.
             tx.execute("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")

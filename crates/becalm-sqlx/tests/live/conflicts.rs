@@ -64,7 +64,7 @@ async fn crowd(tasks: u64, transactions: u64, policy: Policy) -> Option<Crowd> {
     run(&server, &[make, fill]).await;
     let outages = counted(Policy::default());
     let conflicts = counted(policy);
-    let database = Database::builder(server.pool(40).await).outages(outages.clone());
+    let database = Database::builder_over(server.pool(40).await).outages(outages.clone());
     let database = database.conflicts(conflicts.clone()).build();
     let left = Arc::new(AtomicU64::new(transactions));
     let failed = Arc::new(AtomicU64::new(0));

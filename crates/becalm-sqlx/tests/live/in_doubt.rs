@@ -27,7 +27,7 @@ async fn shop() -> Option<Shop> {
     )
     .await;
     let proxy = Proxy::to(server.port()).await;
-    let database = Database::new(server::pool(proxy.port(), 2).await);
+    let database = Database::over(server::pool(proxy.port(), 2).await);
     Some(Shop {
         server,
         proxy,
@@ -132,7 +132,7 @@ async fn a_repetition_waits_for_its_marker_as_long_as_it_is_patient() {
         let settings = ["ALTER ROLE shop SET lock_timeout = '7s'"];
         run(&shop.server, &settings).await;
         let shop = Shop {
-            database: Database::new(server::pool(shop.proxy.port(), 2).await),
+            database: Database::over(server::pool(shop.proxy.port(), 2).await),
             ..shop
         };
         let marker = Marker::new().patience(Duration::from_millis(100));
@@ -175,7 +175,7 @@ async fn the_status_tells_what_was_committed_and_what_was_not() {
         .await;
         let blind = server::url(shop.proxy.port()).replace("shop@", "blind@");
         let blind = Shop {
-            database: Database::new(PgPool::connect(&blind).await.expect("a pool")),
+            database: Database::over(PgPool::connect(&blind).await.expect("a pool")),
             ..shop
         };
         blind.proxy.lose_answers(1);
@@ -192,7 +192,7 @@ async fn an_attempt_timeout_takes_no_time_from_the_question_for_the_status() {
     let Some(shop) = shop().await else { return };
     within(async {
         let outages = Policy::default().attempt_timeout(Duration::from_millis(400));
-        let database = Database::builder(shop.database.source().clone());
+        let database = Database::builder_over(shop.database.source().clone());
         let database = database.outages(outages.retrier().expect("a policy"));
         let shop = Shop {
             database: database.build(),

@@ -4,12 +4,14 @@
 mod body;
 mod conflicts;
 mod in_doubt;
-#[cfg(feature = "pool")]
+mod late;
 mod logins;
-#[cfg(feature = "pool")]
+mod pooler;
 mod pools;
 mod proxy;
+mod restarts;
 mod server;
+mod trips;
 mod writers;
 
 use std::time::Duration;

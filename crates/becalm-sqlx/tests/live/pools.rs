@@ -175,7 +175,7 @@ async fn transactions_run_over_a_paced_pool_and_outlast_a_restart() {
     };
     within(async {
         run(&server, &["CREATE TABLE done (what text)"]).await;
-        let shop = Database::new(paced(&server).pool(4));
+        let shop = Database::over(paced(&server).pool(4));
         for round in 0..3 {
             if round > 0 {
                 server.kill();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -11,6 +12,9 @@ use tokio::sync::{Notify, watch};
 struct State {
     /// How many answers to `COMMIT` are yet to be lost.
     answers: AtomicU32,
+    /// How many `COMMIT`s are yet to be held back, and for how many milliseconds.
+    held: AtomicU32,
+    held_for: AtomicU32,
     /// How many times `COMMIT` is yet to be lost before it arrives.
     commits: AtomicU32,
     swallows: AtomicBool,
@@ -71,6 +75,12 @@ impl Proxy {
         self.state.commits.store(commits, Ordering::SeqCst);
     }
 
+    /// The next so many `COMMIT`s arrive so much later, whatever has become of their clients.
+    pub fn hold_commits(&self, commits: u32, millis: u32) {
+        self.state.held_for.store(millis, Ordering::SeqCst);
+        self.state.held.store(commits, Ordering::SeqCst);
+    }
+
     /// From here on the server does not hear that its client is gone.
     pub fn leave_open(&self) {
         self.state.leaves_open.store(true, Ordering::SeqCst);
@@ -125,6 +135,10 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
         let mut piece = vec![0; 4096];
         while let Ok(read @ 1..) = from_client.read(&mut piece).await {
             if piece[..read].windows(7).any(|words| words == b"COMMIT\0") {
+                if is_taken(&state.held) {
+                    let millis = state.held_for.load(Ordering::SeqCst);
+                    tokio::time::sleep(Duration::from_millis(millis.into())).await;
+                }
                 if is_taken(&state.commits) {
                     state.hold();
                     break;

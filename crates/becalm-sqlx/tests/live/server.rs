@@ -4,7 +4,7 @@ use std::fs::File;
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -28,8 +28,8 @@ impl Postgres {
             return None;
         }
         let directory = TempDir::new().expect("a directory");
-        if let Some((user, group)) = account() {
-            chown(directory.path(), Some(user), Some(group)).expect("it is root's");
+        if let Some(account) = Account::of_postgres() {
+            account.owns(directory.path());
         }
         let mut server = Self {
             directory,
@@ -106,6 +106,17 @@ impl Postgres {
         process.wait().expect("it ends");
     }
 
+    /// Has it end all transactions and connections, and waits for its end.
+    pub fn shut_down(&mut self) {
+        let Some(mut process) = self.process.take() else {
+            return;
+        };
+        let id = process.id().to_string();
+        let told = Command::new("kill").args(["-INT", &id]).status();
+        assert!(told.expect("kill runs").success());
+        process.wait().expect("it ends");
+    }
+
     /// Ends one of its processes hard, upon which it restarts all others but the first, and waits until it answers.
     pub async fn crash_a_backend(&self) {
         let mut victim = self.plain().await;
@@ -145,8 +156,8 @@ impl Postgres {
         let mut command = Command::new(program_directory().join(program));
         command.arg("-D").arg(self.directory.path().join("data"));
         command.current_dir(self.directory.path());
-        if let Some((user, group)) = account() {
-            command.uid(user).gid(group);
+        if let Some(account) = Account::of_postgres() {
+            account.runs(&mut command);
         }
         command
     }
@@ -164,9 +175,13 @@ pub fn url(port: u16) -> String {
 
 /// sqlx's pool of whatever listens there.
 pub async fn pool(port: u16, connections: u32) -> PgPool {
+    pool_of(&url(port), connections).await
+}
+
+pub async fn pool_of(url: &str, connections: u32) -> PgPool {
     let pool = PgPoolOptions::new().max_connections(connections);
     let pool = pool.acquire_timeout(Duration::from_secs(60));
-    pool.connect(&url(port)).await.expect("a pool")
+    pool.connect(url).await.expect("a pool")
 }
 
 pub async fn run(server: &Postgres, statements: &[&str]) {
@@ -202,7 +217,26 @@ fn program_directory() -> PathBuf {
     newest.unwrap_or_default()
 }
 
-/// User and group of Debian's `postgres` where the test runs as root, which Postgres refuses to do.
+/// User and group of Debian's `postgres` where the test runs as root, which Postgres and `PgBouncer` refuse to do.
+pub struct Account {
+    user: u32,
+    group: u32,
+}
+
+impl Account {
+    pub fn of_postgres() -> Option<Self> {
+        account().map(|(user, group)| Self { user, group })
+    }
+
+    pub fn owns(&self, path: &Path) {
+        chown(path, Some(self.user), Some(self.group)).expect("it is root's");
+    }
+
+    pub fn runs(&self, command: &mut Command) {
+        command.uid(self.user).gid(self.group);
+    }
+}
+
 fn account() -> Option<(u32, u32)> {
     if std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() != 0) {
         return None;
@@ -217,7 +251,7 @@ fn account() -> Option<(u32, u32)> {
 }
 
 /// Below those that the system hands out, so that a server can come back to it; each once in this process.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = 10_000 + std::process::id() * 16 % 20_000;
     let drawn = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));

@@ -87,6 +87,10 @@ impl Found {
         assert!(self.done > 0, "{self}");
     }
 
+    pub fn none_failed(&self) {
+        assert_eq!(self.failed, 0, "{self}");
+    }
+
     pub fn by_stopping(&self) {
         self.by_status();
         assert!(self.in_doubt > 0, "{self}");
@@ -109,7 +113,8 @@ impl Observer for Repeated {
     }
 }
 
-struct World {
+/// Writers, and the server that they write to.
+pub struct World {
     repeated: Repeated,
     server: Postgres,
     next: Arc<AtomicI64>,
@@ -138,15 +143,14 @@ pub async fn killed(way: &Way, writers: u32, times: u32) -> Option<Found> {
     world.write(*way, writers, port).await;
     for _ in 0..times {
         world.have_begun(i64::from(writers) * 10).await;
-        world.server.kill();
-        world.server.start_again().await;
+        world.restart().await;
     }
     world.have_begun(i64::from(writers)).await;
     Some(world.found().await)
 }
 
 impl World {
-    async fn new() -> Option<Self> {
+    pub async fn new() -> Option<Self> {
         let server = Postgres::start(&["max_connections=100"]).await?;
         run(
             &server,
@@ -165,12 +169,27 @@ impl World {
         })
     }
 
+    /// Kills the server, and starts it again.
+    pub async fn restart(&mut self) {
+        self.server.kill();
+        self.server.start_again().await;
+    }
+
+    pub fn port(&self) -> u16 {
+        self.server.port()
+    }
+
     async fn write(&mut self, way: Way, writers: u32, port: u16) {
-        let pool = server::pool(port, writers).await;
         // Everything is to be done in the end, but for what is in doubt.
         let outages = Policy::exponential(Duration::from_millis(20)).attempts(Policy::UNLIMITED);
         let outages = outages.cap(Duration::from_millis(200)).budget(Budget::None);
         let outages = outages.deadline(Duration::from_secs(60));
+        self.write_to(way, writers, &server::url(port), outages)
+            .await;
+    }
+
+    pub async fn write_to(&mut self, way: Way, writers: u32, url: &str, outages: Policy) {
+        let pool = server::pool_of(url, writers).await;
         let resolve = match way {
             Way::Blind => Resolve::Idempotent,
             Way::Stop | Way::Naive => Resolve::Stop,
@@ -178,7 +197,7 @@ impl World {
             Way::Marker => Marker::new().into(),
         };
         let outages = outages.builder().observer(self.repeated.clone()).build();
-        let database = Database::builder(pool).outages(outages.expect("a policy"));
+        let database = Database::builder_over(pool).outages(outages.expect("a policy"));
         let database = database.resolve(resolve).build();
         for _ in 0..writers {
             let (database, next) = (database.clone(), Arc::clone(&self.next));
@@ -199,14 +218,14 @@ impl World {
     }
 
     /// Comes back when so many more have begun.
-    async fn have_begun(&self, more: i64) {
+    pub async fn have_begun(&self, more: i64) {
         let enough = self.next.load(Ordering::SeqCst) + more;
         while self.next.load(Ordering::SeqCst) < enough {
             sleep(Duration::from_millis(1)).await;
         }
     }
 
-    async fn found(self) -> Found {
+    pub async fn found(self) -> Found {
         self.is_over.store(true, Ordering::SeqCst);
         let told = self.tasks.join_all().await;
         let mut plain = self.server.plain().await;
