@@ -143,7 +143,10 @@ impl Connection {
                 Operation::NotIdempotent
             }
         };
-        let past = &Past::default();
+        let past = &Past {
+            may_repeat: operation == Operation::Idempotent,
+            ..Past::default()
+        };
         let attempt = |attempt| async move {
             let is_repetition = past.may_be_done.swap(true, Ordering::Relaxed);
             let answer = self.attempt(request, attempt, past).await;
@@ -152,7 +155,7 @@ impl Connection {
             {
                 past.may_be_done.store(is_repetition, Ordering::Relaxed);
             }
-            answer.map(|answer| (answer, is_repetition))
+            answer.map(|answer| (answer, is_repetition || past.is_done_in_part()))
         };
         let mut call = self.core.commands.retry(attempt);
         if self.core.commands.policy().attempt_timeout.is_some() && !self.core.shared.is_open() {
@@ -193,7 +196,7 @@ impl Connection {
         loop {
             let within = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
             let failed = match self.send_once(request, within, past).await {
-                Err(failed) if self.is_refused_for_now::<R>(&failed) => failed,
+                Err(failed) if past.is_refused_for_now::<R>(&failed) => failed,
                 ended => {
                     // An error of its own is an answer, too.
                     let is_answered = match &ended {
@@ -216,13 +219,6 @@ impl Connection {
 
     fn minds_late_copies(&self) -> bool {
         self.rule != Rule::Numbered && self.core.late_copies == LateCopies::Refuse
-    }
-
-    /// Whether the server has done nothing, and will soon.
-    fn is_refused_for_now<R: Request>(&self, failed: &Failed<R::Answer>) -> bool {
-        let is_undone = failed.classify().effect == Effect::Unsent;
-        (is_undone || matches!(self.rule, Rule::Always | Rule::Numbered))
-            && refusing_word::<R>(failed).is_some_and(|word| passes(&word))
     }
 
     async fn send_once<R: Request>(
@@ -299,13 +295,30 @@ impl Connection {
 /// What the attempts of a command so far have left.
 #[derive(Default)]
 struct Past {
-    /// Whether one may have taken effect, in part or as a whole, also one that was cut.
+    may_repeat: bool,
+    /// Whether an attempt may have taken effect, in part or as a whole, also one that was cut.
     may_be_done: AtomicBool,
-    /// What the last of these went over.
+    /// Whether the server has executed a part of a pipeline and refused another.
+    done_in_part: AtomicBool,
+    /// What the last that may have taken effect went over.
     first: Mutex<Option<Arc<Client>>>,
 }
 
 impl Past {
+    /// Whether the server has not done all of it, and will soon.
+    fn is_refused_for_now<R: Request>(&self, failed: &Failed<R::Answer>) -> bool {
+        let is_undone = failed.classify().effect == Effect::Unsent;
+        let waits = (is_undone || self.may_repeat)
+            && refusing_word::<R>(failed).is_some_and(|word| passes(&word));
+        self.done_in_part
+            .fetch_or(waits && !is_undone, Ordering::Relaxed);
+        waits
+    }
+
+    fn is_done_in_part(&self) -> bool {
+        self.done_in_part.load(Ordering::Relaxed)
+    }
+
     fn first(&self) -> Option<Arc<Client>> {
         let first = self.first.lock();
         first.unwrap_or_else(PoisonError::into_inner).clone()

@@ -14,9 +14,11 @@ mod generated;
 mod grammar;
 mod late;
 mod logins;
+mod mixed;
 mod proxy;
 #[cfg(feature = "streams")]
 mod queue;
+mod refused;
 mod resp3;
 mod server;
 mod slots;

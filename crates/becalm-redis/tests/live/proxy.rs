@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 #[derive(Default)]
@@ -61,9 +62,21 @@ impl Proxy {
         self.state.holds.store(millis, Ordering::SeqCst);
     }
 
-    /// How many bytes have been held back.
-    pub fn held(&self) -> u64 {
-        self.state.held.load(Ordering::SeqCst)
+    /// Holds back what this sends, which comes to the server this long after its connection is cut.
+    pub async fn held_back<T: Send + 'static>(
+        &self,
+        after_the_cut: Duration,
+        sending: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        let held = || self.state.held.load(Ordering::SeqCst);
+        self.hold(after_the_cut);
+        let before = held();
+        let sending = tokio::spawn(sending);
+        while held() == before {
+            sleep(Duration::from_millis(1)).await;
+        }
+        self.cut();
+        sending
     }
 
     /// Closes all connections; the next work again.

@@ -49,7 +49,7 @@ pub fn connection(url: &str) -> (Connection, UnboundedReceiver<Heard>) {
     (builder.build().expect("valid settings"), heard)
 }
 
-fn set(server: &mut redis::Connection, setting: &str, value: impl ToRedisArgs) {
+pub fn set(server: &mut redis::Connection, setting: &str, value: impl ToRedisArgs) {
     let set = cmd("CONFIG")
         .arg("SET")
         .arg(setting)
@@ -59,7 +59,7 @@ fn set(server: &mut redis::Connection, setting: &str, value: impl ToRedisArgs) {
 }
 
 /// How often the server has refused a command with this word (`INFO errorstats`, Redis 6.2). One that is busy does not say.
-fn refusals(server: &mut redis::Connection, word: &str) -> Option<usize> {
+pub fn refusals(server: &mut redis::Connection, word: &str) -> Option<usize> {
     let told: RedisResult<String> = cmd("INFO").arg("errorstats").query(server);
     let told = told.ok()?;
     let mut counts = told.lines().filter_map(|line| {
@@ -260,48 +260,6 @@ async fn a_script_that_takes_too_long_is_waited_out() {
         cmd("SCRIPT").arg("KILL").exec(server).expect("it ends");
     };
     waits_out("BUSY", server.plain(), &server.url(), trouble, help).await;
-}
-
-/// Every command that was refused for a second ends well, with the policy's attempts and budget untouched.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_refused_waits_as_for_a_connection_and_pays_nothing() {
-    let server = Server::started(&[]);
-    let mut plain = server.plain();
-    let policy = Policy::default().attempts(1);
-    let builder = Builder::new(&server.url()).expect("an address");
-    let builder = builder.commands(policy.retrier().expect("a valid policy"));
-    let redis = builder.build().expect("valid settings");
-    let () = redis.clone().set("visits", 0).await.expect("it is set");
-    set(&mut plain, "min-replicas-to-write", "1");
-    let before = refusals(&mut plain, "NOREPLICAS");
-    let mut all = tokio::task::JoinSet::new();
-    for number in 0..200 {
-        let mut redis = redis.clone();
-        all.spawn(async move {
-            if number % 2 == 0 {
-                return redis.incr::<_, _, u64>("visits", 1).await;
-            }
-            let mut both = pipe();
-            both.atomic().incr("visits", 1).incr("visits", 0);
-            both.query_async::<(u64, u64)>(&mut redis)
-                .await
-                .map(|(visits, _)| visits)
-        });
-    }
-    let read: u64 = redis
-        .clone()
-        .get("visits")
-        .await
-        .expect("it is not refused");
-    assert_eq!(read, 0);
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let asked = refusals(&mut plain, "NOREPLICAS").expect("it says") - before.expect("it says");
-    set(&mut plain, "min-replicas-to-write", "0");
-    let counted: RedisResult<Vec<u64>> = all.join_all().await.into_iter().collect();
-    assert_eq!(counted.expect("all count").len(), 200);
-    assert_eq!(plain.get("visits"), Ok(200));
-    // A transaction is refused with each of its two commands.
-    assert!(asked < 300 + 3 * 30, "one asks for all: {asked}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
