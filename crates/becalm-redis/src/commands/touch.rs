@@ -4,7 +4,7 @@ use std::ops::BitOrAssign;
 
 use super::arguments::{Arguments, is_one_of};
 
-/// Aspects of a key: what it holds, and until when.
+/// Aspects of a key: what it holds, until when, and whether it is gone soon.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Aspects(u8);
 
@@ -18,7 +18,11 @@ impl Aspects {
     pub const NONE: Self = Self(0);
     pub const VALUE: Self = Self(1);
     pub const TTL: Self = Self(2);
-    pub const ALL: Self = Self(3);
+    /// What it holds, for one who reads it and minds that it is gone.
+    pub const READ: Self = Self(5);
+    /// Until when, and that is soon.
+    pub const SOON: Self = Self(6);
+    pub const ALL: Self = Self(7);
 
     pub fn meet(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -77,7 +81,7 @@ impl Touch {
     }
 
     pub const fn reads(places: Places) -> Self {
-        Self::of(Aspects::VALUE, Aspects::NONE, false, places)
+        Self::of(Aspects::READ, Aspects::NONE, false, places)
     }
 
     /// It reads until when.
@@ -98,6 +102,11 @@ impl Touch {
     /// It changes until when, alone: the time is long.
     pub const fn expires(places: Places) -> Self {
         Self::of(Aspects::ALL, Aspects::TTL, true, places)
+    }
+
+    /// It changes until when, and may be over before the last repetition comes.
+    pub const fn expires_soon(places: Places) -> Self {
+        Self::of(Aspects::ALL, Aspects::SOON, true, places)
     }
 }
 
@@ -123,8 +132,9 @@ pub(super) fn places(places: Places, words: Arguments<'_>) -> Vec<Place<'_>> {
     }
 }
 
-/// Seconds from which on a time to live is over long after the last repetition.
-const LONG: u64 = 60;
+/// Seconds from which on a time to live is over after most repetitions, and from which on after the last one: four attempts wait for a
+/// connection for 15 s each.
+const TIMES: [u64; 2] = [60, 300];
 
 /// `EXPIRE key seconds ..`, `PEXPIRE key milliseconds ..`
 pub(super) fn expire(words: Arguments<'_>) -> Touch {
@@ -145,9 +155,11 @@ pub(super) fn getex(words: Arguments<'_>) -> Touch {
 }
 
 fn lives(words: Arguments<'_>, at: usize, milliseconds: bool) -> Touch {
-    let least = if milliseconds { LONG * 1_000 } else { LONG };
+    let unit = if milliseconds { 1_000 } else { 1 };
+    let [soon, late] = TIMES.map(|seconds| seconds * unit);
     match words.number::<u64>(at) {
-        Some(time) if time >= least => Touch::expires(Places::Key(1)),
+        Some(time) if time >= late => Touch::expires(Places::Key(1)),
+        Some(time) if time >= soon => Touch::expires_soon(Places::Key(1)),
         _ => Touch::changes(Places::Key(1)),
     }
 }

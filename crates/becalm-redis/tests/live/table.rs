@@ -280,6 +280,11 @@ fn several_are_sent_again_unless_one_reads_what_a_later_one_writes() {
     for (lines, expected) in [
         ("XREAD STREAMS s 0; XTRIM s MAXLEN 0", Repeat::Once),
         ("hset k f 1; expire k 100", Repeat::Freely),
+        ("get k; expire k 60", Repeat::Once),
+        ("get k; pexpire k 299999", Repeat::Once),
+        ("get k; getex k ex 60", Repeat::Once),
+        ("get k; expire k 300", Repeat::Freely),
+        ("expire k 60; get k", Repeat::Freely),
         ("lrange k 0 -1; del k", Repeat::Once),
         ("PFCOUNT a b; PFADD b x", Repeat::Once),
         ("OBJECT ENCODING k; SET k x", Repeat::Once),
