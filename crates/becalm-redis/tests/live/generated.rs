@@ -246,6 +246,13 @@ fn in_order(answer: &Value) -> Value {
             all.sort_by_cached_key(|one| format!("{one:?}"));
             Value::Array(all)
         }
+        Value::Set(all) => in_order(&Value::Array(all.clone())),
+        Value::Map(all) => {
+            let pairs = all
+                .iter()
+                .map(|(key, value)| Value::Array(vec![key.clone(), value.clone()]));
+            in_order(&Value::Array(pairs.collect()))
+        }
         other => other.clone(),
     }
 }
@@ -274,10 +281,14 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(seed: u64) -> Self {
+    /// Over this version of the protocol.
+    fn new(seed: u64, protocol: &str) -> Self {
         let server = Server::started(&["--enable-debug-command", "yes", "--appendonly", "no"]);
         let mut plain = server.plain();
         let grammar = Grammar::of(&mut plain);
+        let address = format!("{}/?protocol={protocol}", server.url());
+        let client = redis::Client::open(address).expect("an address");
+        plain = client.get_connection().expect("it is there");
         let known: Vec<_> = names().collect();
         let tried = grammar.names().into_iter();
         let tried = tried.filter(|name| known.contains(name) && !is_left_out(name));
@@ -311,8 +322,8 @@ impl Trial {
     }
 }
 
-fn singles(seed: u64, rounds: usize) -> Report {
-    let mut trial = Trial::new(seed);
+fn singles(seed: u64, protocol: &str, rounds: usize) -> Report {
+    let mut trial = Trial::new(seed, protocol);
     let mut report = Report::default();
     for round in 0..rounds {
         let name = trial.tried[round % trial.tried.len()].clone();
@@ -329,8 +340,8 @@ fn singles(seed: u64, rounds: usize) -> Report {
 }
 
 /// Several at once. Their first sending has been run in part or, as of a transaction always, to its end.
-fn several(seed: u64, rounds: usize) -> Report {
-    let mut trial = Trial::new(seed);
+fn several(seed: u64, protocol: &str, rounds: usize) -> Report {
+    let mut trial = Trial::new(seed, protocol);
     let mut report = Report::default();
     for _ in 0..rounds {
         let count = 2 + trial.chance.below(3);
@@ -414,7 +425,7 @@ fn judge(report: &Report) {
 
 #[test]
 fn what_is_sent_again_leaves_and_answers_what_it_did_or_says_so() {
-    let report = singles(28, rounds());
+    let report = singles(28, "resp2", rounds());
     judge(&report);
     let mut untried = report.freely.iter().filter(|(_, count)| **count == 0);
     assert!(rounds() < MANY || untried.next().is_none(), "{untried:?}");
@@ -422,5 +433,12 @@ fn what_is_sent_again_leaves_and_answers_what_it_did_or_says_so() {
 
 #[test]
 fn several_that_are_sent_again_leave_and_answer_what_they_did_or_say_so() {
-    judge(&several(28, rounds()));
+    judge(&several(28, "resp2", rounds()));
+}
+
+/// The same in the types of the third version: maps, sets, doubles, nulls.
+#[test]
+fn answers_in_the_types_of_resp3_are_judged_as_others() {
+    judge(&singles(29, "resp3", rounds() / 2));
+    judge(&several(29, "resp3", rounds() / 2));
 }

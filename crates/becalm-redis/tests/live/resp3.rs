@@ -1,6 +1,8 @@
 //! Is the third version of the protocol heeded, and does all mean the same in it?
 
 use std::collections::{HashMap, HashSet};
+#[cfg(feature = "streams")]
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becalm_redis::{Builder, Connection, is_answer_unknown};
@@ -175,6 +177,51 @@ async fn whose_answer_it_is_is_judged_in_both_protocols() {
                 "{protocol} {line}: {answer:?}"
             );
         }
+    }
+}
+
+/// Scripts answer lists, nulls and texts; the doorbell of an idle consumer reads a map.
+#[cfg(feature = "streams")]
+#[tokio::test]
+async fn a_consumer_of_streams_handles_each_message_once_in_both_protocols() {
+    use crate::streams::{Fault, consume, dead, number, pending, publish, run_until};
+    use becalm_redis::streams::Consumer;
+
+    for protocol in PROTOCOLS {
+        let server = Server::started(&[]);
+        publish(&server, 20, |number| (number % 3).to_string());
+        let quick = consume(Duration::from_secs(20), Duration::from_millis(400));
+        let consumer = Consumer::builder(open(&server.url(), protocol), "orders", "shipping");
+        let consumer = consumer.consume(quick).order_by("key");
+        let handled = Arc::<Mutex<Vec<usize>>>::default();
+        let record = Arc::clone(&handled);
+        let handler = move |message| {
+            let number = number(&message);
+            record.lock().expect("unpoisoned").push(number);
+            async move {
+                if number == 7 {
+                    return Err(Fault(becalm::Failure::permanent()));
+                }
+                Ok(())
+            }
+        };
+        let mut more = 20;
+        run_until(vec![consumer], handler, || {
+            let count = handled.lock().expect("unpoisoned").len();
+            if count == 20 && more == 20 {
+                // It waits for this one.
+                std::thread::sleep(Duration::from_millis(100));
+                more = 21;
+                let one = [("number", "20"), ("key", "0")];
+                let _: String = server.plain().xadd("orders", "*", &one).expect("published");
+            }
+            count == 21 && pending(&server, "shipping") == 0
+        })
+        .await;
+        let mut handled = handled.lock().expect("unpoisoned").clone();
+        handled.sort_unstable();
+        assert_eq!(handled, (0..=20).collect::<Vec<_>>(), "{protocol}");
+        assert_eq!(dead(&server, "shipping").ids.len(), 1, "{protocol}");
     }
 }
 

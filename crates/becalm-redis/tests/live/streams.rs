@@ -74,7 +74,7 @@ pub fn number(message: &Message) -> usize {
 }
 
 /// Runs these consumers until it is so, and stops them.
-pub async fn run_until<F, R>(builders: Vec<Builder>, handler: F, is_over: impl Fn() -> bool)
+pub async fn run_until<F, R>(builders: Vec<Builder>, handler: F, mut is_over: impl FnMut() -> bool)
 where
     F: Fn(Message) -> R + Clone + Send + Sync + 'static,
     R: Future<Output = Outcome> + Send + 'static,
