@@ -28,7 +28,7 @@ use crate::tls::Tls;
 /// | [`commands`](Self::commands) | 4 attempts, full jitter under 50 ms x 2, a budget of 10 % retries |
 /// | [`patience`](Self::patience) | a command waits 15 s for a connection, and for a server that refuses |
 /// | [`reconnect`](Self::reconnect) | [`Reconnect::for_commands`]: full jitter under 50 ms x 2 up to 1 s, for ever |
-/// | [`pacer`](Self::pacer) | 5 dials a second, 2 of them at once: those of dedicated connections are among them |
+/// | [`pacer`](Self::pacer) | 5 dials a second, 2 of them at once: those of dedicated connections and subscriptions are among them |
 /// | [`dial_timeout`](Self::dial_timeout) | 5 s |
 /// | [`response_timeout`](Self::response_timeout) | 1 s |
 /// | [`answer_bytes`](Self::answer_bytes) | an answer has 64 MiB at most |

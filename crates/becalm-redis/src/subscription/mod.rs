@@ -53,6 +53,7 @@ use std::time::Duration;
 use becalm::reconnect::{DialId, Next, Reconnector};
 use becalm::rng::Seed;
 use becalm::{Failure, time};
+use futures_core::Stream;
 use redis::{Cmd, Msg, RedisError, RedisResult};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep};
@@ -81,7 +82,8 @@ pub enum Event {
     Refused(Topic, RedisError),
 }
 
-/// What is published in some channels, over a connection that comes back. See the [module](crate::subscription).
+/// What is published in some channels, over a connection that comes back: a stream of [`Event`]s. See the
+/// [module](crate::subscription).
 ///
 /// From [`Connection::subscribe`].
 #[must_use = "nothing is subscribed to before it is asked for its next event"]
@@ -154,11 +156,10 @@ impl Subscription {
     ///
     /// Dialling was given up.
     pub async fn next(&mut self) -> Option<RedisResult<Event>> {
-        poll_fn(|context| self.poll_next(context)).await
+        poll_fn(|context| self.poll_event(context)).await
     }
 
-    /// As [`next`](Self::next), for a `Stream` of your own.
-    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<RedisResult<Event>>> {
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<RedisResult<Event>>> {
         loop {
             let now = self.now();
             match &mut self.line {
@@ -282,6 +283,18 @@ impl Subscription {
 
     fn now(&self) -> time::Instant {
         time::Instant::ZERO.after(self.began.elapsed())
+    }
+}
+
+/// As [`Subscription::next`].
+impl Stream for Subscription {
+    type Item = RedisResult<Event>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<RedisResult<Event>>> {
+        self.poll_event(context)
     }
 }
 

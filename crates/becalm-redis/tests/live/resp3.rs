@@ -195,7 +195,7 @@ async fn a_consumer_of_streams_handles_each_message_once_in_both_protocols() {
         let consumer = consumer.consume(quick).order_by("key");
         let handled = Arc::<Mutex<Vec<usize>>>::default();
         let record = Arc::clone(&handled);
-        let handler = move |message| {
+        let ship = move |message| {
             let number = number(&message);
             record.lock().expect("unpoisoned").push(number);
             async move {
@@ -206,7 +206,7 @@ async fn a_consumer_of_streams_handles_each_message_once_in_both_protocols() {
             }
         };
         let mut more = 20;
-        run_until(vec![consumer], handler, || {
+        run_until(vec![consumer], ship, || {
             let count = handled.lock().expect("unpoisoned").len();
             if count == 20 && more == 20 {
                 // It waits for this one.

@@ -1,9 +1,12 @@
 //! Does a subscription come back, and does it say what may be missing?
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use becalm_redis::subscription::{Event, Subscription, Topic};
 use becalm_redis::{Builder, Connection};
+use futures_core::Stream;
 use redis::{Commands, Connection as Plain, cmd};
 use tokio::time::{sleep, timeout};
 
@@ -82,6 +85,10 @@ async fn channels_patterns_and_sharded_channels_come_in_both_protocols() {
         for expected in ["a=1", "p* p2=2", "s=3"] {
             assert_eq!(next_told(&mut heard).await, expected, "{protocol}");
         }
+        // It is a stream, too.
+        publish(&mut plain, "a", "4");
+        let event = poll_fn(|context| Pin::new(&mut heard).poll_next(context)).await;
+        assert_eq!(told(event.expect("one").expect("an event")), "a=4");
     }
 }
 

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use becalm::Policy;
 use becalm::observe::{About, Event, Observer};
+use becalm_redis::subscription::Event as Published;
 use becalm_redis::{Builder, Connection, Credentials};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use redis::{AsyncCommands, RedisResult, cmd};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -95,6 +97,24 @@ async fn an_authority_of_our_own_is_trusted_and_every_dial_asks_again() {
         .query_async(&mut own)
         .await
         .expect("it is watched");
+    // A command that is dropped closes it under TLS, too.
+    let popped = own.blpop::<_, (String, u64)>("orders", 0.0);
+    let popped = timeout(Duration::from_millis(50), popped).await;
+    popped.expect_err("the list is empty");
+    let () = redis.lpush("orders", 17).await.expect("pushed");
+    assert_eq!(redis.llen("orders").await, Ok(1));
+    let mut heard = redis.subscribe(["news"]);
+    let subscribed = heard.next().await;
+    assert!(
+        matches!(subscribed, Some(Ok(Published::Subscribed(_)))),
+        "{subscribed:?}"
+    );
+    assert_eq!(redis.publish("news", "1").await, Ok(1));
+    let message = heard.next().await;
+    assert!(
+        matches!(message, Some(Ok(Published::Message(_)))),
+        "{message:?}"
+    );
 }
 
 #[tokio::test]

@@ -59,7 +59,8 @@ macro_rules! call_options {
         }
 
         /// Lets another thread or task end the call through this handle: its waits, and an attempt that
-        /// is awaited.
+        /// is awaited. In async code dropping the call's future ends it as well, such as by `select!` beside
+        /// `ctrl_c()`.
         pub fn cancel(mut self, cancel: &$crate::time::Cancel) -> Self {
             self.set(|settings| settings.attached().cancel = Some(cancel.clone()));
             self
