@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use crate::allowed;
 use crate::code;
 use crate::document::{Document, Node, Read, Span, Together, Unread, documents, in_lines};
 use crate::finding::Finding;
@@ -15,6 +16,7 @@ use crate::systems::{self, Row, Shared, kubernetes};
 use crate::template;
 use crate::unread;
 use crate::versions::As;
+use crate::weight;
 
 /// A file: its name and what stands in it.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +52,10 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// In the order of the files, and of the documents in a file.
     pub mappings: Vec<Mapping>,
+    /// Those that comments in the files let pass, with a reason.
+    pub allowed: Vec<Finding>,
+    /// Notes about systems that were told.
+    told_once: HashSet<(&'static str, &'static str)>,
 }
 
 /// Reads files: which systems they are of, what they say about retrying, and what is dangerous in it. What one of them
@@ -86,6 +92,9 @@ pub fn check(files: &[File<'_>], settings: &Settings) -> Checked {
         of_file(*file, text, read, systems, &together, by, &mut checked);
     }
     unread(files, &read, &all, &mut checked);
+    for (file, text) in files.iter().zip(&texts) {
+        allowed::take(file.name, text, &mut checked.findings, &mut checked.allowed);
+    }
     let mut place = HashMap::new();
     for (at, file) in files.iter().enumerate() {
         place.entry(file.name).or_insert(at);
@@ -390,6 +399,10 @@ impl<'a> By<'a> {
             let mut reading = Reading::new(document, row.system, version);
             (row.read)(&mut reading, self.shared);
             reading.end();
+            // What is so in the whole system is told once.
+            reading.findings.retain(|it| {
+                !weight::is_of_system(it) || found.told_once.insert((row.system.name, it.code))
+            });
             found.findings.append(&mut reading.findings);
             found.mappings.append(&mut reading.mappings);
         }

@@ -28,6 +28,7 @@ macro_rules! codes {
 }
 
 codes! {
+    ALLOWS_NOTHING "allows-nothing" Warning "a comment that lets a finding pass says no reason, or is about nothing";
     ATTEMPTS_ARE_RETRIES "attempts-are-retries" Note "a number called attempts counts the retries, so that one more attempt is made";
     ATTEMPTS_CUT "attempts-cut" Warning "the system makes fewer attempts than the file says";
     ATTEMPTS_GROW "attempts-grow-with-servers" Warning "one more server is one more attempt";
@@ -47,7 +48,9 @@ codes! {
     NOT_SEEN "not-seen" Note "what it depends on is in another file";
     NOT_UNDERSTOOD "not-understood" Warning "a value that is not of the form that the system reads";
     OVERRIDDEN "overridden" Note "the environment or code overrides what the file says";
+    PASSED_ON_AGAIN "passed-on-again" Warning "what failed after all attempts is passed on to other servers, with attempts of their own";
     REFUSED "refused" Error "the system refuses the file, or the part of it that retries";
+    REPEATS_BY_DEFAULT "repeats-by-default" Note "the system repeats though the file says nothing of it";
     RETRIES_NOT_READ "retries-not-read" Warning "keys that look like retries, and no system that is read has them there";
     STATUSES_WIDER "statuses-wider" Warning "more statuses are retried than the file names";
     TEMPLATE "template" Error "the file is a template: what comes of it is unknown";

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod allowed;
 mod below;
 mod check;
 pub mod code;
@@ -30,6 +31,7 @@ mod template;
 mod told;
 mod unread;
 mod versions;
+mod weight;
 
 pub use check::{Checked, File, Settings, check};
 pub use evidence::Evidence;

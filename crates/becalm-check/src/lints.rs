@@ -6,13 +6,13 @@ use crate::code;
 use crate::document::Span;
 use crate::finding::Finding;
 use crate::mapping::{Mapping, Origin};
-use crate::severity::Severity;
-use crate::system::Remedies;
+use crate::system::{Remedies, System};
 use crate::template::is_placeholder;
+use crate::weight;
 
 /// The lints of the policy, each at the key that it is about where the file has that, otherwise where
 /// the retries are configured. A policy may leave its total time to its caller; a system that does has nobody to ask.
-pub fn of(mapping: &Mapping, remedies: Remedies) -> Vec<Finding> {
+pub fn of(mapping: &Mapping, system: &System) -> Vec<Finding> {
     let mut lints = mapping.policy.lints();
     let mut is_unbounded = mapping.policy.attempts > 1 && mapping.policy.deadline.is_none();
     let is_filled_in = |it: &(&str, Origin)| match it {
@@ -25,45 +25,59 @@ pub fn of(mapping: &Mapping, remedies: Remedies) -> Vec<Finding> {
         is_unbounded = false;
     }
     let is_told = lints.iter().any(|it| it.code == "no-deadline");
-    let findings = lints.iter().map(|lint| finding(mapping, remedies, lint));
+    let told = lints
+        .iter()
+        .filter(|it| weight::is_told(mapping, it, &lints));
+    let findings = told.map(|lint| finding(mapping, system, lint));
     findings
-        .chain((is_unbounded && !is_told).then(|| no_total_time(mapping, remedies)))
+        .chain((is_unbounded && !is_told).then(|| no_total_time(mapping, system)))
         .collect()
 }
 
-fn no_total_time(mapping: &Mapping, remedies: Remedies) -> Finding {
+fn no_total_time(mapping: &Mapping, system: &System) -> Finding {
     let sentence = format!(
         "{}: nothing bounds how long all attempts of a call take together",
         mapping.name
     );
-    let remedy = remedy(remedies, "no-deadline").unwrap_or("set a time-out for the whole call");
-    Finding::new(
-        &mapping.file,
-        mapping.span,
-        code::NO_TOTAL_TIME,
-        sentence,
-        remedy,
-    )
+    let code = code::NO_TOTAL_TIME;
+    let known = remedy(system.remedies, "no-deadline");
+    let remedy = known.map_or_else(|| weight::remedy(system, code.name), ToOwned::to_owned);
+    let mut finding = Finding::new(&mapping.file, mapping.span, code, sentence, remedy);
+    finding.severity = weight::severity(mapping, code.name, known.is_some());
+    finding
 }
 
-fn finding(mapping: &Mapping, remedies: Remedies, lint: &Lint) -> Finding {
+fn finding(mapping: &Mapping, system: &System, lint: &Lint) -> Finding {
     let (sentence, own) = lint
         .message
         .rsplit_once("; ")
         .unwrap_or((&lint.message, ""));
-    let remedy = remedy(remedies, lint.code).map(|it| left_to_do(mapping, it));
-    let remedy = remedy.unwrap_or_else(|| format!("as a policy: {own}"));
+    let known = remedy(system.remedies, lint.code).map(|it| left_to_do(mapping, it));
+    let is_own = system.name == "becalm";
+    let has_remedy = known.is_some() || is_own;
+    let none = || {
+        if is_own {
+            own.to_owned()
+        } else {
+            weight::remedy(system, lint.code)
+        }
+    };
+    let remedy = known.unwrap_or_else(none);
     Finding {
         file: mapping.file.clone(),
         span: place(mapping, lint.code),
         code: lint.code,
-        severity: Severity::Warning,
-        sentence: format!("{}: {sentence}", mapping.name),
-        remedy: if own.is_empty() {
-            String::new()
-        } else {
-            remedy
-        },
+        severity: weight::severity(mapping, lint.code, has_remedy),
+        // What a policy declares is no word of other systems.
+        sentence: format!(
+            "{}: {}",
+            mapping.name,
+            sentence
+                .strip_suffix(", since it is declared safe to repeat")
+                .filter(|_| !is_own)
+                .unwrap_or(sentence)
+        ),
+        remedy,
     }
 }
 

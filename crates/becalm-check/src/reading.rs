@@ -14,6 +14,7 @@ use crate::mapping::{Draft, Mapping};
 use crate::system::System;
 use crate::template;
 use crate::told::Told;
+use crate::weight;
 
 /// One document in the hands of one system, and what is noted on the way.
 #[derive(Debug)]
@@ -273,11 +274,15 @@ impl<'a> Reading<'a> {
         let is_again =
             |it: &Finding| is_said && ["no-deadline", code::NO_TOTAL_TIME.name].contains(&it.code);
         // One retry policy may serve many routes.
-        for lint in lints::of(&mapping, self.system.remedies) {
+        for lint in lints::of(&mapping, self.system) {
             let once = (lint.file.clone(), lint.span, lint.code, elsewhere.clone());
             if !is_again(&lint) && self.told.insert(once) {
                 self.findings.push(lint);
             }
+        }
+        if !weight::is_written(&mapping) {
+            let own = self.mapped.min(self.findings.len());
+            self.findings[own..].iter_mut().for_each(weight::of_default);
         }
         self.mapped = self.findings.len();
         self.mappings.push(mapping);

@@ -147,7 +147,7 @@ pub fn of_known(
         let titles: Vec<_> = systems.iter().map(|it| it.title).collect();
         let place = [&path[..], &[&*first.name]].concat().join(".");
         let sentence = format!(
-            "`{place}`{} looks like retries, which are not of {}",
+            "`{place}`{}: settings of retries, as it looks, that {} does not read",
             more(rest),
             titles.join(" or ")
         );
@@ -164,7 +164,7 @@ pub fn of_unknown(file: &str, tree: &Node, found: &mut Vec<Finding>) -> bool {
     };
     let place = [&path[..], &[&*first.name]].concat().join(".");
     let sentence = format!(
-        "`{place}`{} looks like retries of {}, which is not read",
+        "`{place}`{}: settings of retries, as it looks, of {}, which is not read",
         more(rest),
         whose(tree)
     );
@@ -196,7 +196,8 @@ pub fn of_text(file: &str, text: &str, found: &mut Vec<Finding>) -> bool {
         1 => String::new(),
         many => format!(" and {} more", many - 1),
     };
-    let sentence = format!("`{word}`{more} looks like retries of a system that is not read");
+    let sentence =
+        format!("`{word}`{more}: settings of retries, as it looks, of a system that is not read");
     found.push(not_read(file, Span::new(*line, 1, 0), sentence));
     true
 }
@@ -275,7 +276,12 @@ fn whose(tree: &Node) -> String {
         text("kind"),
         text("apiVersion").and_then(|it| it.split_once('/')),
     ) {
-        return format!("a {kind} of {group}");
+        let article = if kind.starts_with(['A', 'E', 'I', 'O']) {
+            "an"
+        } else {
+            "a"
+        };
+        return format!("{article} {kind} of {group}");
     }
     if let Some(kind) = text("kind").filter(|_| has(&["apiVersion"])) {
         return format!("a {kind}");

@@ -416,3 +416,56 @@ fn what_nginx_refuses_is_told() {
     let host = location("proxy_pass http://other:80;");
     assert!(!has(&host, "refused"), "{host:?}");
 }
+
+#[test]
+fn a_connection_of_stream_is_tried_at_each_server() {
+    let of = |directives: &str| {
+        let text = format!(
+            "stream {{\n  upstream db {{ server 10.0.0.1:1; server 10.0.0.2:1; server 10.0.0.3:1; }}\n  server {{ listen 1; proxy_pass db; {directives} }}\n}}\n"
+        );
+        check(&[File::new("nginx.conf", &text)], &Settings::default())
+    };
+    for (directives, attempts) in [
+        ("", 3),
+        ("proxy_next_upstream on; proxy_next_upstream_tries 10;", 3),
+        ("proxy_next_upstream_tries 2;", 2),
+    ] {
+        let checked = of(directives);
+        let all: Vec<_> = checked
+            .mappings
+            .iter()
+            .map(|it| it.policy.attempts)
+            .collect();
+        assert_eq!(all, [attempts], "{directives}: {checked:?}");
+    }
+    assert!(of("proxy_next_upstream off;").mappings.is_empty());
+    let codes =
+        |directives: &str| -> Vec<_> { of(directives).findings.iter().map(|it| it.code).collect() };
+    assert!(codes("proxy_next_upstream_tries 10;").contains(&"attempts-cut"));
+    assert!(codes("proxy_next_upstream error timeout;").contains(&"refused"));
+}
+
+#[test]
+fn an_error_page_that_passes_on_again_is_told_with_its_attempts() {
+    let text = "upstream app { server 10.0.0.1; server 10.0.0.2; }\nupstream app2 { server 10.0.1.1; server 10.0.1.2; }\nserver {\n\
+                location / {\n proxy_pass http://app;\n error_page 502 504 = @again;\n }\n location @again { proxy_pass http://app2; }\n}\n";
+    let told = |text: &str| {
+        let checked = check(&[File::new("nginx.conf", text)], &Settings::default());
+        let found = checked
+            .findings
+            .into_iter()
+            .find(|it| it.code == "passed-on-again");
+        found.map(|it| (it.span.line, it.sentence))
+    };
+    let (line, sentence) = told(text).expect("told");
+    assert_eq!(line, 6);
+    assert!(
+        sentence.contains("to app2: up to 2 attempts on top of the 2 at app"),
+        "{sentence}"
+    );
+    assert_eq!(told(&text.replace("502 504", "404")), None);
+    assert_eq!(
+        told(&text.replace("proxy_pass http://app2;", "return 503;")),
+        None
+    );
+}

@@ -152,3 +152,49 @@ fn systems_that_are_not_read_are_named_with_their_keys() {
         assert!(checked.findings[0].sentence.contains(word), "{checked:?}");
     }
 }
+
+#[test]
+fn a_comment_with_a_reason_lets_a_finding_pass() {
+    let with = |comment: &str, trailing: &str| {
+        let line = format!("    {comment}\n    retries: {{attempts: 3, retryOn: 5xx}}{trailing}\n");
+        let checked = of(
+            "a.yaml",
+            &SERVICE.replace("    retries: {attempts: 3}\n", &line),
+        );
+        let codes = checked.findings.iter().map(|it| it.code.to_owned());
+        (codes.collect::<Vec<_>>(), checked.allowed.len())
+    };
+    let has = |(codes, allowed): (Vec<String>, usize), code: &str| {
+        (codes.iter().any(|it| it == code), allowed)
+    };
+    assert_eq!(has(with("# a", ""), "no-budget"), (true, 0));
+    assert_eq!(
+        has(
+            with("# becalm: allow no-budget (the mesh has one)", ""),
+            "no-budget"
+        ),
+        (false, 1)
+    );
+    assert_eq!(
+        has(
+            with(
+                "# becalm: allow no-budget (one)\n    # becalm: allow repeats-non-idempotent (two)",
+                ""
+            ),
+            "no-budget"
+        ),
+        (false, 2)
+    );
+    assert_eq!(
+        has(with("# a", " # becalm: allow no-budget (one)"), "no-budget"),
+        (false, 1)
+    );
+    let (codes, allowed) = with("# becalm: allow no-budget", "");
+    assert!(
+        codes.contains(&"allows-nothing".into())
+            && codes.contains(&"no-budget".into())
+            && allowed == 0
+    );
+    let (codes, allowed) = with("# becalm: allow no-jitter (none)", "");
+    assert!(codes.contains(&"allows-nothing".into()) && allowed == 0);
+}

@@ -211,12 +211,12 @@ impl Trees {
                 self.begin(anchor, span, Holds::Items(Vec::new()))
             }
             Event::MappingStart(_, anchor, _) => {
-                if let Some(outer) = self.open.last()
-                    && matches!(outer.holds, Holds::Entries(_, None))
-                    && (outer.span.line, outer.span.column + 1) == (span.line, span.column)
-                {
-                    self.doubled.push(outer.span);
-                }
+                let is_within = |outer: &&Open| {
+                    matches!(outer.holds, Holds::Entries(_, None))
+                        && (outer.span.line, outer.span.column + 1) == (span.line, span.column)
+                };
+                let outer = self.open.last().filter(is_within).map(|it| it.span);
+                self.doubled.extend(outer);
                 self.begin(anchor, span, Holds::Entries(Vec::new(), None))
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(span),

@@ -1,5 +1,6 @@
 //! `becalm check`: what do other systems' configuration files say about retrying, and is it safe?
 
+mod baseline;
 mod document;
 mod input;
 mod page;
@@ -23,6 +24,7 @@ use crate::stream::Stream;
 use crate::usage;
 use input::Input;
 use policies::Policies;
+use text::Amount;
 use told::Told;
 
 /// Check what configuration files of other systems say about retrying
@@ -59,6 +61,22 @@ pub struct Args {
     /// With --strict, let findings of this code pass; may be given several times
     #[arg(long = "allow", value_name = "CODE", value_parser = finding_code)]
     allowed: Vec<String>,
+
+    /// Print the first line and the errors alone
+    #[arg(short, long, conflicts_with_all = ["json", "github"])]
+    quiet: bool,
+
+    /// Print every finding and every policy, however many there are
+    #[arg(long, conflicts_with_all = ["quiet", "json", "github"])]
+    all: bool,
+
+    /// Let pass what this file knows, which --write-baseline writes: findings that were there before
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+
+    /// Write what was found as a file for --baseline
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    write_baseline: Option<PathBuf>,
 
     /// Write each policy as a file into this directory, with the line that each key comes from
     #[arg(long, value_name = "DIRECTORY", help_heading = REPORTS)]
@@ -150,10 +168,15 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     let inputs = paths.iter().map(|it| Input::read(it));
     let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
     let mut given = Given::default();
-    for file in paths.iter().chain(&args.service) {
+    for file in paths.iter().chain(&args.service).chain(&args.baseline) {
         given.add(file);
     }
-    for output in args.report.iter().chain(&args.sarif) {
+    for output in args
+        .report
+        .iter()
+        .chain(&args.sarif)
+        .chain(&args.write_baseline)
+    {
         given.spare(output)?;
     }
     let report = args.report.as_deref().map(Output::open).transpose()?;
@@ -161,7 +184,17 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     let mut settings = Settings::default();
     settings.versions.clone_from(&args.versions);
     let files: Vec<_> = inputs.iter().map(Input::file).collect();
-    let checked = check(&files, &settings);
+    let mut checked = check(&files, &settings);
+    let baseline = args
+        .write_baseline
+        .as_deref()
+        .map(Output::open)
+        .transpose()?;
+    let known = args
+        .baseline
+        .as_deref()
+        .map(|it| baseline::take(it, &mut checked));
+    let known = known.transpose()?.unwrap_or(0);
     let layers = args
         .layers
         .then(|| multiplied(&inputs, &checked))
@@ -177,6 +210,7 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     let told = Told {
         inputs: &inputs,
         checked,
+        known,
         layers,
         judged,
     };
@@ -190,11 +224,15 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     } else if args.github {
         github(&told.checked.findings)
     } else {
-        text::text(&told, stream)
+        text::text(&told, amount(args), stream)
     }]);
     if let Some(output) = report {
         let path = output.write(&page::page(&told, again::arguments()).to_html())?;
         stream.write(&format!("report: {}\n", path.display()));
+    }
+    if let Some(output) = baseline {
+        let path = output.write(&baseline::written(&told.checked.findings))?;
+        stream.write(&format!("baseline: {}\n", path.display()));
     }
     if let Some(output) = findings {
         let path = output.write(&sarif(&told.checked.findings))?;
@@ -204,6 +242,14 @@ fn run(args: &Args) -> Result<ExitCode, String> {
         policies.write(stream)?;
     }
     Ok(code(&told, args, printed))
+}
+
+const fn amount(args: &Args) -> Amount {
+    match (args.quiet, args.all) {
+        (true, _) => Amount::Quiet,
+        (_, true) => Amount::All,
+        _ => Amount::Screen,
+    }
 }
 
 fn code(told: &Told<'_>, args: &Args, printed: ExitCode) -> ExitCode {

@@ -1,8 +1,11 @@
 //! What do people see in a terminal?
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use becalm::Policy;
+use becalm_check::layers::Layers;
 use becalm_check::shown::printable;
 use becalm_check::{Evidence, Finding, Mapping, Severity};
 use becalm_report::Colour;
@@ -17,42 +20,185 @@ use super::told::Told;
 use crate::stream::Stream;
 use crate::wording::{filled, indented};
 
-/// The findings, each with its line of the file; then what each file says, as a policy.
-pub fn text(told: &Told<'_>, stream: Stream) -> String {
+/// How much is shown of what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// The first line, and the errors.
+    Quiet,
+    /// What fits a screen, by kind and cause.
+    Screen,
+    /// Every finding and every policy.
+    All,
+}
+
+/// Up to so many findings and policies, all of them fit.
+const FEW: usize = 24;
+/// Kinds that are shown of more.
+const KINDS: usize = 9;
+/// Places that are named with a kind.
+const PLACES: usize = 3;
+/// Policies that are shown of more.
+const POLICIES: usize = 6;
+
+/// What was found in one line; then the findings, the worst first; then what each file says, as a policy.
+pub fn text(told: &Told<'_>, amount: Amount, stream: Stream) -> String {
     let painter = stream.painter();
-    let mut text = String::new();
-    for finding in &told.checked.findings {
-        let input = told.input(&finding.file);
-        one(&mut text, finding, input, painter);
-    }
-    for (at, mapping) in told.checked.mappings.iter().enumerate() {
-        let judged = told.judged(at);
-        told_mapping(&mut text, mapping, judged, painter);
-    }
-    if let Some(layers) = &told.layers {
-        let of: Vec<_> = layers
-            .mappings
-            .iter()
-            .map(|it| count(it.policy.attempts))
-            .collect();
-        let all = layers
-            .attempts
-            .map_or_else(|| "without bound".into(), |it| it.to_string());
-        let unnamed = if layers.name.is_empty() {
-            "; no name says that one request passes them all"
-        } else {
-            ""
-        };
-        let sentence = format!(
-            "layers: {} attempts at the innermost for one request ({}); budgets bound what each layer adds, not the product{unnamed}",
-            all,
-            of.join(" x ")
-        );
-        text.push_str(&filled(stream.columns(), "", &sentence));
+    let mut text = conclusion(told);
+    let (findings, mappings) = (&told.checked.findings, &told.checked.mappings);
+    let is_shown = |it: &&Finding| amount != Amount::Quiet || it.severity == Severity::Error;
+    let mut shown: Vec<&Finding> = findings.iter().filter(is_shown).collect();
+    shown.sort_by_key(|it| Reverse(it.severity));
+    if !shown.is_empty() {
         text.push('\n');
     }
-    text.push_str(&conclusion(told));
+    let is_few = shown.len() + mappings.len() <= FEW && told.inputs.len() <= 3;
+    if is_few || amount == Amount::All {
+        for finding in shown {
+            one(&mut text, finding, told.input(&finding.file), painter);
+        }
+    } else {
+        kinds(&mut text, &shown, told, painter);
+    }
+    if amount == Amount::Quiet {
+        return text;
+    }
+    let most = if is_few || amount == Amount::All {
+        usize::MAX
+    } else {
+        POLICIES
+    };
+    let mut sentences = Vec::new();
+    for (at, mapping) in mappings.iter().enumerate() {
+        // Of policies that say the same the first stands for all.
+        let sentence = mapping.policy.to_string();
+        if most < usize::MAX && sentences.contains(&sentence) {
+            continue;
+        }
+        sentences.push(sentence);
+        if sentences.len() > most {
+            let _ = writeln!(text, "... and more policies: --all shows every one\n");
+            break;
+        }
+        let judged = told.judged(at);
+        if most < usize::MAX && judged.is_none() {
+            let sentence = format!(
+                "{}:{} {}: {}",
+                mapping.file, mapping.span.line, mapping.name, mapping.policy
+            );
+            text.push_str(&filled(stream.columns(), "", &printable(&cut(&sentence))));
+        } else {
+            told_mapping(&mut text, mapping, judged, painter);
+        }
+    }
+    if let Some(layers) = &told.layers {
+        text.push_str(&filled(stream.columns(), "", &multiplied(layers)));
+    }
     text
+}
+
+/// A sentence of at most two lines.
+fn cut(sentence: &str) -> String {
+    let mut cut: String = sentence.chars().take(156).collect();
+    if cut.len() < sentence.len() {
+        cut.push_str("...");
+    }
+    cut
+}
+
+/// One finding of each kind and remedy, with the places of the others.
+fn kinds(text: &mut String, findings: &[&Finding], told: &Told<'_>, painter: Painter) {
+    let mut kinds: Vec<Vec<&Finding>> = Vec::new();
+    let mut places = HashMap::new();
+    for finding in findings {
+        let kind = (finding.severity, finding.code, &*finding.remedy);
+        let at = *places.entry(kind).or_insert(kinds.len());
+        if at == kinds.len() {
+            kinds.push(Vec::new());
+        }
+        kinds[at].push(finding);
+    }
+    let is_written_out = |at: usize, it: &[&Finding]| at < 2 && it[0].severity > Severity::Note;
+    for (at, kind) in kinds.iter().take(KINDS).enumerate() {
+        if is_written_out(at, kind) {
+            one(text, kind[0], told.input(&kind[0].file), painter);
+            text.pop();
+        } else {
+            let head = format!("{}[{}]", kind[0].severity.as_str(), kind[0].code);
+            let sentence = format!(
+                "{}:{} {}",
+                kind[0].file,
+                kind[0].span.line,
+                cut(&kind[0].sentence)
+            );
+            let _ = writeln!(
+                text,
+                "{}: {}",
+                painter.paint(colour(kind[0].severity), &head),
+                printable(&sentence)
+            );
+            if !kind[0].remedy.is_empty() {
+                let _ = writeln!(text, "  = {}", printable(&kind[0].remedy));
+            }
+        }
+        let others = &kind[1..];
+        if !others.is_empty() {
+            let named = others
+                .iter()
+                .take(PLACES)
+                .map(|it| format!("{}:{}", it.file, it.span.line));
+            let named = named.collect::<Vec<_>>().join(", ");
+            let more = others.len().saturating_sub(PLACES);
+            let more = if more == 0 {
+                String::new()
+            } else {
+                format!(" and {} more", grouped(more))
+            };
+            let _ = writeln!(text, "  also {}{more}", printable(&named));
+        }
+        text.push('\n');
+    }
+    let hidden: usize = kinds.iter().skip(KINDS).map(Vec::len).sum();
+    if hidden > 0 {
+        let _ = writeln!(
+            text,
+            "... and {} more findings of {} kinds: --all shows every one\n",
+            grouped(hidden),
+            kinds.len() - KINDS
+        );
+    }
+}
+
+/// `9990` as `9,990`.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn multiplied(layers: &Layers) -> String {
+    let of: Vec<_> = layers
+        .mappings
+        .iter()
+        .map(|it| count(it.policy.attempts))
+        .collect();
+    let all = layers
+        .attempts
+        .map_or_else(|| "without bound".into(), |it| it.to_string());
+    let unnamed = if layers.name.is_empty() {
+        "; no name says that one request passes them all"
+    } else {
+        ""
+    };
+    format!(
+        "layers: {all} attempts at the innermost for one request ({}); budgets bound what each layer adds, not the product{unnamed}",
+        of.join(" x ")
+    )
 }
 
 fn count(attempts: u32) -> String {
@@ -173,19 +319,38 @@ fn conclusion(told: &Told<'_>) -> String {
     };
     let counted = |count: usize, noun: &str| {
         let plural = if count == 1 { "" } else { "s" };
-        format!("{count} {noun}{plural}")
+        format!("{} {noun}{plural}", grouped(count))
     };
-    format!(
-        "{}: {}, {}, {}; {}\n",
+    let policies = match told.checked.mappings.len() {
+        1 => "1 policy".into(),
+        policies => format!("{} policies", grouped(policies)),
+    };
+    let unread = told
+        .checked
+        .findings
+        .iter()
+        .filter(|it| it.code == "unknown-system")
+        .count();
+    let mut line = format!(
+        "{}: {}, {}, {}; {policies}",
         counted(told.inputs.len(), "file"),
         counted(of(Severity::Error), "error"),
         counted(of(Severity::Warning), "warning"),
         counted(of(Severity::Note), "note"),
-        match told.checked.mappings.len() {
-            1 => "1 policy".into(),
-            policies => format!("{policies} policies"),
-        }
-    )
+    );
+    if unread > 0 {
+        let _ = write!(
+            line,
+            "; of no system that is read: {}",
+            counted(unread, "file")
+        );
+    }
+    let allowed = told.checked.allowed.len() + told.known;
+    if allowed > 0 {
+        let _ = write!(line, "; let pass: {}", grouped(allowed));
+    }
+    line.push('\n');
+    line
 }
 
 /// As everywhere: red is bad.

@@ -10,6 +10,8 @@ use super::service::Judged;
 pub struct Told<'a> {
     pub inputs: &'a [Input],
     pub checked: Checked,
+    /// How many findings the baseline knows.
+    pub known: usize,
     pub layers: Option<Layers>,
     /// Of each mapping, with `--service`.
     pub judged: Option<Vec<Judged>>,

@@ -25,8 +25,28 @@ pub(super) const GRPC: System = System {
     versions: &["core-1.85", "js-1.14"],
     evidence: Evidence::Run,
     form: Form::Tree,
-    remedies: &[],
+    remedies: REMEDIES,
 };
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    ("no-budget", "add `retryThrottling` to the config"),
+    ("no-deadline", "set `timeout` of the method"),
+    ("no-growth", "set a `backoffMultiplier` of 1.5 or 2"),
+    ("retries-at-once", "set a longer `initialBackoff`"),
+    (
+        "repeats-non-idempotent",
+        "name methods that are not idempotent in an entry of their own, whose `retryableStatusCodes` are \"UNAVAILABLE\" or none",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "leave all but \"UNAVAILABLE\" and \"RESOURCE_EXHAUSTED\" out of `retryableStatusCodes`",
+    ),
+    (
+        "waits-exceed-deadline",
+        "lower `maxAttempts` or `maxBackoff`, or raise `timeout`",
+    ),
+];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {
     document

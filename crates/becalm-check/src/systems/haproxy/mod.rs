@@ -33,8 +33,24 @@ pub(super) const HAPROXY: System = System {
     versions: &["2.6"],
     evidence: Evidence::Run,
     form: Form::Text,
-    remedies: &[],
+    remedies: REMEDIES,
 };
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "repeats-non-idempotent",
+        "add `http-request disable-l7-retry unless METH_GET` to the backend, or leave all but `conn-failure` out of `retry-on`",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "leave `response-timeout`, `empty-response` and `junk-response` out of `retry-on`",
+    ),
+    (
+        "no-deadline",
+        "lower `retries` or `timeout server`: HAProxy bounds no request as a whole",
+    ),
+];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_haproxy(document.text)

@@ -195,6 +195,11 @@ fn of_route<'a>(
     if reading.version == "1.23" {
         words.and_statuses([503]);
     }
+    if retries.is_none() {
+        let sentence = "Istio retries twice though nothing is written";
+        let remedy = "`retries: {attempts: 0}` beside `route` turns it off";
+        reading.find(span, code::REPEATS_BY_DEFAULT, sentence, remedy);
+    }
     if let Some(it) = retries {
         draft.elsewhere = (it.file != own).then(|| (it.file.to_owned(), it.key.span));
         reading.in_file(it.file, &mut draft, span, |reading, draft| {

@@ -3,10 +3,12 @@
 //! `ngx_http_upstream_next` of 1.22 (`src/http/ngx_http_upstream.c`) and the modules that pass requests on; run with
 //! 1.22.1.
 
+mod again;
 mod directives;
 mod includes;
 mod passes;
 mod settings;
+mod stream;
 mod upstreams;
 mod words;
 
@@ -27,8 +29,25 @@ pub(super) const NGINX: System = System {
     versions: &["1.22"],
     evidence: Evidence::Run,
     form: Form::Text,
-    remedies: &[],
+    remedies: REMEDIES,
 };
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "repeats-non-idempotent",
+        "leave `non_idempotent` out of `proxy_next_upstream`",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "leave `timeout` and `http_504` out of `proxy_next_upstream`",
+    ),
+    (
+        "attempt-timeout-fills-deadline",
+        "set a shorter `proxy_read_timeout`, or a longer `proxy_next_upstream_timeout`",
+    ),
+    ("no-deadline", "set `proxy_next_upstream_timeout 10s;`"),
+];
 
 /// By a line as no other of the formats has it, or since a file beside it includes it.
 pub(super) fn recognises(document: &Document<'_>, files: &Files<'_>) -> bool {
@@ -105,6 +124,12 @@ fn block<'a>(
                 place,
             };
             pass_to(reading, known, &pass, &to.text);
+        }
+        if directive.name() == "stream" {
+            stream::read(reading, directive);
+        }
+        if directive.name() == "server" {
+            again::tell(reading, known, directive.inner());
         }
         // Of connections, not of requests.
         let is_other = ["stream", "upstream"].contains(&directive.name());

@@ -27,7 +27,7 @@ pub struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn servers(&self, name: &str) -> Option<Servers<'a>> {
+    pub fn servers(&self, name: &str) -> Option<Servers<'a>> {
         let all = || self.files.upstreams.servers(name);
         self.upstreams.servers(name).or_else(all)
     }
@@ -44,7 +44,7 @@ pub struct Pass<'s, 'a> {
     pub place: &'s str,
 }
 
-const KEYS: &[&str] = list!("attempts base jitter budget attempt_timeout deadline retry_on");
+pub const KEYS: &[&str] = list!("attempts base jitter budget attempt_timeout deadline retry_on");
 
 pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_, 'a>, to: &str) {
     if pass.family.prefix == "proxy" && !has_scheme(to) {
@@ -362,7 +362,7 @@ fn times<'a>(reading: &mut Reading<'a>, draft: &mut Draft, pass: &Pass<'_, 'a>, 
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The next server is asked at once.
-fn at_once(attempts: u32) -> Policy {
+pub fn at_once(attempts: u32) -> Policy {
     Policy::fixed(Duration::ZERO)
         .jitter(Jitter::None)
         .attempts(attempts)

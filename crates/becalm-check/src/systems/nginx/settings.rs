@@ -232,7 +232,7 @@ fn one<'a, T>(
 }
 
 /// `ngx_parse_time` in milliseconds: units from the longest to the shortest, each once; a number alone is seconds.
-fn time(text: &str) -> Option<Duration> {
+pub fn time(text: &str) -> Option<Duration> {
     const UNITS: &[(&str, u64)] = &[
         ("y", 365 * 86_400_000),
         ("M", 30 * 86_400_000),

@@ -1,0 +1,134 @@
+//! How bad is a danger in a file of this system, and what helps there?
+//!
+//! An error is what loses money: what is not idempotent is repeated as the file asks, or nothing bounds the repetitions. A
+//! warning is what somebody can change in this system. All else is a note.
+
+use becalm::classify::FailureKind;
+use becalm::lint::Lint;
+use becalm::retry_on::Codes;
+
+use crate::code;
+use crate::finding::Finding;
+use crate::mapping::{Mapping, Origin};
+use crate::severity::Severity;
+use crate::system::System;
+
+/// Whether the file itself says something about retrying.
+pub fn is_written(mapping: &Mapping) -> bool {
+    let own = |it: &Origin| matches!(it, Origin::Line(_) | Origin::Unknown(..));
+    let counted = |key: &str, it: &Origin| {
+        key == "attempts" && mapping.system != "nginx" && matches!(it, Origin::Derived(..))
+    };
+    let is_time = |key: &str| ["deadline", "attempt_timeout"].contains(&key);
+    let mut origins = mapping.origins.iter().filter(|(key, _)| !is_time(key));
+    origins.any(|(key, it)| own(it) || counted(key, it))
+}
+
+/// How bad it is.
+pub fn severity(mapping: &Mapping, lint: &str, has_remedy: bool) -> Severity {
+    let asks = mapping
+        .origins
+        .iter()
+        .any(|(key, it)| *key == "retry_on" && matches!(it, Origin::Line(_) | Origin::Derived(..)));
+    match lint {
+        _ if !is_written(mapping) => Severity::Note,
+        "repeats-non-idempotent" if asks => Severity::Error,
+        "no-bound" | "unlimited-without-budget" => Severity::Error,
+        "hints-ignored" => Severity::Note,
+        "repeats-non-idempotent" => Severity::Warning,
+        _ if has_remedy => Severity::Warning,
+        _ => Severity::Note,
+    }
+}
+
+/// What a finding is where the file says nothing about retrying, and the system does it by itself.
+pub fn of_default(finding: &mut Finding) {
+    if finding.severity == Severity::Warning {
+        finding.severity = Severity::Note;
+    }
+}
+
+/// Whether a note is about the system, and so is told once for all that is checked.
+pub fn is_of_system(finding: &Finding) -> bool {
+    let own = [
+        code::IN_CODE,
+        code::ATTEMPTS_ARE_RETRIES,
+        code::ATTEMPTS_GROW,
+        code::NO_TOTAL_TIME,
+        code::DEFAULT_BUDGET,
+        code::FLOOR_TIMES_CLIENTS,
+        code::REPEATS_BY_DEFAULT,
+    ];
+    finding.severity == Severity::Note
+        && (Lint::CODES.contains(&finding.code) || own.iter().any(|it| it.name == finding.code))
+}
+
+/// Whether it is told: not what another lint says already, and nothing about answers where none is repeated.
+pub fn is_told(mapping: &Mapping, lint: &Lint, all: &[Lint]) -> bool {
+    match lint.code {
+        "repeats-what-may-be-done" => all.iter().all(|it| it.code != "repeats-non-idempotent"),
+        "hints-ignored" => !connects_alone(mapping),
+        _ => true,
+    }
+}
+
+/// Whether only what was never sent is repeated.
+fn connects_alone(mapping: &Mapping) -> bool {
+    let Some(listed) = &mapping.policy.retry_on else {
+        return false;
+    };
+    let of_connecting = [
+        FailureKind::Connect,
+        FailureKind::ConnectTimeout,
+        FailureKind::RefusedStream,
+    ];
+    listed.statuses.is_some_and(|it| it.iter().next().is_none())
+        && listed.codes.is_none_or(Codes::is_empty)
+        && listed
+            .failures
+            .is_some_and(|it| it.iter().all(|it| of_connecting.contains(&it)))
+}
+
+/// What helps where the system has nothing against it.
+pub fn remedy(system: &System, lint: &str) -> String {
+    let lacks = LACKS.iter().find(|(it, _)| *it == lint);
+    let lacks = lacks.map_or("no setting against it", |(_, it)| it);
+    let fewer = FEWER.iter().find(|(it, _)| *it == system.name);
+    let fewer = fewer.map_or("retry less often", |(_, it)| it);
+    format!("{} has {lacks}; {fewer}", system.title)
+}
+
+/// What a system lacks that has no remedy against a lint.
+const LACKS: [(&str, &str); 12] = [
+    ("no-budget", "no budget of retries"),
+    ("hints-ignored", "no setting that heeds `Retry-After`"),
+    ("no-jitter", "no random part of a wait"),
+    ("jitter-after-cap", "no other order of cap and random part"),
+    ("narrow-jitter", "no wider random part"),
+    ("no-growth", "no waits that grow"),
+    ("retries-at-once", "no wait before a retry"),
+    ("no-deadline", "no bound on all attempts together"),
+    ("no-total-time", "no bound on all attempts together"),
+    ("concurrency-alone", "no budget by a share of requests"),
+    ("repeats-non-idempotent", "no list of methods"),
+    ("repeats-what-may-be-done", "no way to tell what was done"),
+];
+
+/// How a system repeats less.
+const FEWER: [(&str, &str); 12] = [
+    ("envoy", "lower `num_retries`"),
+    ("istio", "lower `attempts`"),
+    ("envoy-gateway", "lower `numRetries`"),
+    ("gateway-api", "lower `attempts`"),
+    (
+        "linkerd",
+        "lower `retry.linkerd.io/limit`, or leave `isRetryable` out",
+    ),
+    ("grpc", "lower `maxAttempts`"),
+    ("spring-cloud-gateway", "lower `retries`"),
+    ("resilience4j", "lower `maxAttempts`"),
+    ("dotnet-resilience", "lower `MaxRetryAttempts`"),
+    ("nginx", "lower `proxy_next_upstream_tries`"),
+    ("haproxy", "lower `retries`"),
+    ("aws-config", "lower `max_attempts`"),
+];

@@ -1,0 +1,47 @@
+//! Which findings were there before?
+//!
+//! A line for each: its file, its code and its sentence, without its line, so that what moves stays known.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use becalm_check::{Checked, Finding};
+
+fn line(finding: &Finding) -> String {
+    let line = format!("{}\t{}\t{}", finding.file, finding.code, finding.sentence);
+    line.replace(['\n', '\r'], " ")
+}
+
+/// The findings as a file.
+pub fn written(findings: &[Finding]) -> String {
+    let mut lines: Vec<_> = findings.iter().map(line).collect();
+    lines.sort();
+    lines
+        .iter()
+        .fold(String::new(), |text, it| text + it + "\n")
+}
+
+/// Takes out the findings that the file knows, each as often as it stands there; how many that are.
+///
+/// # Errors
+///
+/// A sentence that names the file.
+pub fn take(path: &Path, checked: &mut Checked) -> Result<usize, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("cannot read {}: {error} (--baseline)", path.display()))?;
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for line in text.lines() {
+        *known.entry(line).or_default() += 1;
+    }
+    let before = checked.findings.len();
+    checked
+        .findings
+        .retain(|it| match known.get_mut(&*line(it)) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            _ => true,
+        });
+    Ok(before - checked.findings.len())
+}
