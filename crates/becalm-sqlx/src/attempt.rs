@@ -37,6 +37,8 @@ pub(crate) struct Unit<'d, S, F, T> {
     /// What this attempt would be lost with, and whether it was.
     loss: Loss,
     is_lost: bool,
+    /// Whether it waits for a connection.
+    wants_one: bool,
 }
 
 /// What is left to do.
@@ -71,6 +73,7 @@ where
             is_in_doubt: false,
             loss: database.outage.loss(),
             is_lost: false,
+            wants_one: false,
         }
     }
 
@@ -106,7 +109,7 @@ where
 
     /// One attempt of at most this length.
     pub async fn attempt(&mut self, longest: Option<Duration>) -> Result<T, Failed<E>> {
-        self.is_lost = false;
+        (self.is_lost, self.wants_one) = (false, false);
         self.loss = self.outage.loss();
         // A server that is known to be away is waited for at the cost of no attempt's time.
         if self.outage.is_away() {
@@ -139,7 +142,10 @@ where
         let asks = matches!(self.settings.resolve, Resolve::Status(_));
         let answered = if asks { part(0.975) } else { end };
         let Some(ready) = within(last, self.up_to_commit(end)).await else {
-            self.is_lost = self.outage.is_away();
+            if self.wants_one && (self.outage.is_suspect() || self.source.has_room()) {
+                self.outage.has_begun();
+                self.is_lost = true;
+            }
             return Err(self.timed_out());
         };
         let ready = ready?;
@@ -224,7 +230,9 @@ where
         let outage = self.outage;
         let (until, mut wait) = (self.patient_until(), None);
         loop {
+            self.wants_one = true;
             let connection = self.source.connection().await;
+            self.wants_one = connection.is_err();
             let had_one = connection.is_ok();
             let began = match connection {
                 Ok(connection) => self.begin_over(connection, end).await,

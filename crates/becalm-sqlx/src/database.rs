@@ -108,7 +108,7 @@ impl<S: Source> Builder<S> {
     }
 
     /// Sets who repeats what an outage has ended. Its attempts are whole transactions with their conflicts resolved,
-    /// and the attempt timeout of its policy bounds all of that, but for the wait for a server that is known to be away. What is lost
+    /// and the attempt timeout of its policy bounds all of that, but for the wait for a server that is known to be away (to become so, one attempt may take its time). What is lost
     /// together takes one token of its budget.
     pub fn outages(mut self, outages: Retrier) -> Self {
         self.outages = Some(outages);

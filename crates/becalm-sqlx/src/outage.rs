@@ -74,6 +74,12 @@ impl Outage {
         self.is_away.load(Ordering::SeqCst)
     }
 
+    /// Nobody answers: who comes from here on waits at the cost of no attempt's time.
+    pub fn has_begun(&self) {
+        self.is_suspect.store(true, Ordering::SeqCst);
+        self.is_away.store(true, Ordering::SeqCst);
+    }
+
     /// A transaction has begun.
     pub fn is_over(&self) {
         if !self.is_suspect() {
@@ -118,8 +124,7 @@ impl Wait<'_> {
     /// Waits until the server is back. The error is why it is not, or why this will not pass; without one it is too late.
     pub async fn for_return<S: Source>(&mut self, source: &S) -> Result<(), Option<Error>> {
         let mut back = self.outage.back.subscribe();
-        self.outage.is_suspect.store(true, Ordering::SeqCst);
-        self.outage.is_away.store(true, Ordering::SeqCst);
+        self.outage.has_begun();
         if std::mem::replace(&mut self.was_woken, true) {
             self.pause().await?;
         }

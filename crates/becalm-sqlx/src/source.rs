@@ -23,6 +23,11 @@ pub trait Source: Send + Sync {
     fn connections(&self) -> usize {
         10
     }
+
+    /// Whether it may dial: who waits for a connection waits for the server then, and not for others who have them all.
+    fn has_room(&self) -> bool {
+        false
+    }
 }
 
 /// A connection on loan, which goes back when it is dropped.
@@ -40,6 +45,10 @@ impl Source for PgPool {
 
     fn connections(&self) -> usize {
         self.options().get_max_connections() as usize
+    }
+
+    fn has_room(&self) -> bool {
+        self.size() < self.options().get_max_connections()
     }
 }
 

@@ -244,6 +244,22 @@ mod tests {
     }
 
     #[test]
+    fn what_another_backend_has_kept_is_not_taken() {
+        let kept = |kept| Server::kept(kept, "17@1.5");
+        assert_eq!(kept("17@1.5 7/1 1.5/2"), Some(server("7/1", Some("1.5/2"))));
+        for other in [
+            "18@1.5 7/1 1.5/2",
+            "17@2.5 7/1 1.5/2",
+            "17@1.5 7/1",
+            "17@1.5 7/1 1.5/2 3",
+            "17@1.5",
+            "",
+        ] {
+            assert_eq!(kept(other), None, "{other}");
+        }
+    }
+
+    #[test]
     fn committed_is_believed_of_the_same_server_without_a_restart_alone() {
         let then = server("7/1", Some("a/b"));
         for (now, status, fate) in [

@@ -208,6 +208,11 @@ impl Source for Pool {
     fn connections(&self) -> usize {
         self.status().max_size
     }
+
+    fn has_room(&self) -> bool {
+        let status = self.status();
+        status.size < status.max_size
+    }
 }
 
 impl Pooled for Object<Manager> {

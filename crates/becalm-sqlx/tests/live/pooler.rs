@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use becalm::Policy;
-use becalm_sqlx::Database;
+use becalm_sqlx::{Database, Failed};
 use sqlx::{Connection, Executor, PgConnection};
 use tempfile::TempDir;
 
@@ -24,6 +24,15 @@ pub struct Pooler {
 impl Pooler {
     /// One in this mode, ready. The settings are those of docs/transactions.md.
     async fn start(mode: &str, server: u16) -> Option<Self> {
+        let settings = if mode == "transaction" {
+            "server_reset_query = DEALLOCATE ALL\nserver_reset_query_always = 1\n"
+        } else {
+            ""
+        };
+        Self::start_with(mode, server, settings).await
+    }
+
+    async fn start_with(mode: &str, server: u16, of_mode: &str) -> Option<Self> {
         if !is_installed() {
             return None;
         }
@@ -32,15 +41,10 @@ impl Pooler {
         let path = directory.path();
         let users = path.join("users");
         std::fs::write(&users, "\"shop\" \"\"\n").expect("it is written");
-        let of_mode = if mode == "transaction" {
-            "server_reset_query = DEALLOCATE ALL\nserver_reset_query_always = 1\n"
-        } else {
-            ""
-        };
         let settings = format!(
             "[databases]\npostgres = host=127.0.0.1 port={server}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
              listen_port = {port}\nunix_socket_dir =\nauth_type = trust\nauth_file = {}\npool_mode = {mode}\n\
-             ignore_startup_parameters = extra_float_digits\nserver_login_retry = 1\ndefault_pool_size = 20\n{of_mode}",
+             ignore_startup_parameters = extra_float_digits\nserver_login_retry = 1\n{of_mode}",
             users.display()
         );
         let file = path.join("pgbouncer.ini");
@@ -195,6 +199,53 @@ async fn what_a_setting_of_the_pooler_refuses_ends_the_call_at_once() {
         let gave_up = ask.await.expect_err("there is no such database");
         assert_eq!(gave_up.reason(), becalm::StopReason::Permanent, "{gave_up}");
         assert!(began.elapsed() < Duration::from_secs(10), "{gave_up}");
+    })
+    .await;
+}
+
+/// Two clients that meet one server take a name for what they prepare. Whether the second may.
+async fn second_prepares(settings: &str, is_kept: bool) -> Option<Result<i32, sqlx::Error>> {
+    let server = Postgres::start(&[]).await?;
+    let settings = format!("{settings}default_pool_size = 1\n");
+    let pooler = Pooler::start_with("transaction", server.port(), &settings).await?;
+    let url = url("transaction", pooler.port);
+    let mut last = None;
+    for _ in 0..2 {
+        let shop = Database::new(url.parse().expect("an address"));
+        let ask = shop.transaction(|mut tx| async move {
+            let ask = sqlx::query_scalar("SELECT $1").bind(17).persistent(is_kept);
+            ask.fetch_one(&mut *tx).await
+        });
+        let asked = ask.await.map_err(becalm::GaveUp::into_error);
+        last = Some(asked.map_err(|failed| match failed {
+            Some(Failed::Body(error)) => error,
+            other => panic!("{other:?}"),
+        }));
+        std::mem::forget(shop); // its connection stays
+    }
+    last
+}
+
+#[tokio::test]
+async fn what_sqlx_prepares_is_deallocated_or_not_named() {
+    within(async {
+        let Some(named) = second_prepares("", true).await else {
+            return;
+        };
+        let code = named.expect_err("the name is taken");
+        let code = code
+            .as_database_error()
+            .and_then(sqlx::error::DatabaseError::code);
+        assert_eq!(code.as_deref(), Some("42P05"), "the witness");
+        let unnamed = second_prepares("", false)
+            .await
+            .expect("both are installed");
+        assert_eq!(unnamed.expect("it has no name"), 17);
+        let settings = "server_reset_query = DEALLOCATE ALL\nserver_reset_query_always = 1\n";
+        let deallocated = second_prepares(settings, true)
+            .await
+            .expect("both are installed");
+        assert_eq!(deallocated.expect("the name is free"), 17);
     })
     .await;
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use becalm::{GaveUp, StopReason};
-use becalm_sqlx::{Database, Failed, Marker, Resolve, Source, Status};
+use becalm::{GaveUp, Policy, StopReason};
+use becalm_sqlx::{Builder, Database, Failed, Marker, Resolve, Source, Status};
 use sqlx::Executor;
 use sqlx::postgres::PgPoolOptions;
 use tokio::task::JoinSet;
@@ -256,6 +256,46 @@ async fn what_one_restart_takes_is_charged_once_and_dead_idle_connections_cost_n
         tasks.join_all().await;
         let demand = outages.demand().expect("it is counted");
         assert_eq!((demand.first_tries, demand.attempts), (32, 48));
+    })
+    .await;
+}
+
+/// Where an attempt has less time than the server is away, and the pool too.
+async fn wait_for_return<S: Source + Clone + 'static>(server: &mut Postgres, builder: Builder<S>) {
+    let outages = Policy::exponential(Duration::from_millis(50));
+    let outages = outages.attempt_timeout(Duration::from_millis(300));
+    let database = builder
+        .outages(outages.retrier().expect("a policy"))
+        .build();
+    let ask = database.transaction(|mut tx| async move { tx.execute("SELECT 1").await });
+    ask.await.expect("it is there");
+    server.kill();
+    let mut tasks = JoinSet::new();
+    for _ in 0..WRITERS {
+        let database = database.clone();
+        tasks.spawn(async move {
+            let ask = database.transaction(|mut tx| async move { tx.execute("SELECT 1").await });
+            ask.await.map(drop).expect("it waits");
+        });
+    }
+    sleep(Duration::from_secs(3)).await;
+    server.start_again().await;
+    tasks.join_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_away_for_longer_than_an_attempt_takes_is_waited_for() {
+    let Some(mut server) = started().await else {
+        return;
+    };
+    within(async {
+        let options = server.url().parse().expect("an address");
+        let paced = Database::builder(options).connections(WRITERS as usize);
+        wait_for_return(&mut server, paced).await;
+        let pool = PgPoolOptions::new().max_connections(WRITERS);
+        let pool = pool.acquire_timeout(Duration::from_secs(1));
+        let pool = pool.connect(&server.url()).await.expect("a pool");
+        wait_for_return(&mut server, Database::builder_over(pool)).await;
     })
     .await;
 }
