@@ -1,8 +1,11 @@
 //! What happens to a command line that cannot be read?
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, ErrorKind, Write as _};
 use std::process::ExitCode;
+
+use becalm_check::shown::printable;
 
 /// The exit code of a refused command line, as of most commands.
 pub const REFUSED: u8 = 2;
@@ -20,7 +23,13 @@ pub fn refused(refusal: &clap::Error) -> ExitCode {
             return code(&arguments);
         }
     }
-    let _ = refusal.print(); // a closed pipe: nobody reads
+    let is_clean = |it: &OsString| matches!(printable(&it.to_string_lossy()), Cow::Borrowed(_));
+    if refusal.use_stderr() && !arguments.iter().all(is_clean) {
+        // What was typed is quoted, and moves no cursor.
+        eprint!("{}", shown(&refusal.to_string()));
+    } else {
+        let _ = refusal.print(); // a closed pipe: nobody reads
+    }
     match refusal.exit_code() {
         0 => ExitCode::SUCCESS,
         _ => code(&arguments),
@@ -29,8 +38,14 @@ pub fn refused(refusal: &clap::Error) -> ExitCode {
 
 /// Says why the flags, each readable, make no sense together.
 pub fn refuse(sentence: &str) -> ExitCode {
-    eprintln!("error: {sentence}");
+    eprintln!("error: {}", shown(sentence));
     ExitCode::from(REFUSED)
+}
+
+/// The text with what a terminal would obey made visible; names of files may hold that.
+pub fn shown(text: &str) -> String {
+    let lines: Vec<_> = text.split('\n').map(printable).collect();
+    lines.join("\n")
 }
 
 /// Writes a command's output, part by part. A reader that has gone (`| head`) is no failure.

@@ -109,3 +109,116 @@ fn r5_other_signals_that_end_a_process_end_becalm_with_its_command() {
         assert!(!is_running(&child), "{signal}");
     }
 }
+
+/// Waits for a file with text in it.
+fn text_of(path: &std::path::Path) -> String {
+    let start = std::time::Instant::now();
+    loop {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        if text.ends_with('\n') {
+            return text;
+        }
+        assert!(
+            start.elapsed() < run_support::HANG,
+            "nothing in {}",
+            path.display()
+        );
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// Starts a daemon that runs becalm when the becalm around it has gone, and tells what came of that.
+fn daemon(flags: &str, around: &str, script: &str) -> String {
+    let folder = Folder::new();
+    let (told, gone) = (folder.path("told"), folder.path("gone"));
+    let daemon = folder.file(
+        "daemon",
+        nested(&format!(
+            "echo there > {gone}.there; until [ -e {gone} ]; do sleep 0.01; done\n{{ {script}; }} > {told}.new; mv {told}.new {told}",
+            gone = gone.display(), told = told.display()
+        )),
+    );
+    let done = becalm().flags(flags).sh(&nested(&format!(
+        "{around} setsid sh {} >/dev/null 2>&1 & until [ -e {}.there ]; do sleep 0.01; done; exit 7",
+        daemon.display(), gone.display()
+    )));
+    assert_eq!(done.code(), 7, "{}", done.err());
+    std::fs::write(&gone, "").unwrap();
+    text_of(&told)
+}
+
+#[test]
+fn k1_what_outlives_a_becalm_is_bounded_by_nothing_of_it() {
+    let flags = "--attempts 1 --deadline 30s";
+    let inner = "@run --base 0 --attempts 3 --quiet -- sh -c 'echo try ${BECALM_REMAINING_MS-unbounded}; exit 1'; echo end";
+    let three = "try unbounded\n".repeat(3) + "end\n";
+    assert_eq!(daemon(flags, "", inner), three);
+    // A becalm that itself ran twice, at its second attempt.
+    let second = "--base 0 --attempts 2 --deadline 30s --retry-on-output first";
+    assert_eq!(
+        daemon(
+            second,
+            "[ $BECALM_ATTEMPT = 2 ] || { echo first; exit 7; };",
+            inner
+        ),
+        three
+    );
+    // In other process ids, where the one that has gone was never seen.
+    let elsewhere = format!(
+        "setsid {} ",
+        run_support::namespaces::unshare(run_support::namespaces::CONTAINER)
+    );
+    assert_eq!(daemon(flags, &elsewhere, inner), three);
+}
+
+/// A becalm that began under another, and outlives it.
+#[test]
+fn k1_a_becalm_that_outlives_the_one_around_it_goes_on_by_itself() {
+    let folder = Folder::new();
+    let (told, path) = (folder.path("told"), folder.path("report"));
+    let inner = nested(&format!(
+        "setsid @run --base 0 --attempts 3 --report {} -- sh -c '
+           echo $$ > {told}.id; sleep 2; echo $BECALM_ATTEMPT ${{BECALM_REMAINING_MS-unbounded}} >> {told}; exit 1' &
+         until [ -s {told}.id ]; do sleep 0.01; done",
+        path.display(),
+        told = told.display()
+    ));
+    // The limit would pass while the first attempt sleeps.
+    let done = becalm().flags("--deadline 1500ms --attempts 1").sh(&inner);
+    assert!(done.code() == 0 || done.code() == 124, "{}", done.err());
+    let start = std::time::Instant::now();
+    while !std::fs::read_to_string(&path)
+        .unwrap_or_default()
+        .contains("summary")
+    {
+        assert!(start.elapsed() < run_support::HANG);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let lines = report(&path);
+    assert_eq!(lines.last().unwrap()["attempts"], 3, "{lines:?}");
+    assert!(
+        std::fs::read_to_string(&told)
+            .unwrap()
+            .ends_with("3 unbounded\n")
+    );
+}
+
+#[test]
+fn k1_what_runs_within_is_bounded_in_other_process_ids_too() {
+    let elsewhere = run_support::namespaces::unshare(run_support::namespaces::CONTAINER);
+    for around in ["", elsewhere.as_str()] {
+        let script = nested(&format!(
+            "{around} @run --base 0 --attempts 2 --quiet -- sh -c 'echo ${{BECALM_REMAINING_MS-unbounded}}; exit 1'; exit 7"
+        ));
+        let done = becalm().flags("--deadline 1h --attempts 1").sh(&script);
+        assert_eq!(done.out().lines().count(), 2, "{}", done.err());
+        assert!(!done.out().contains("unbounded"), "{}", done.out());
+        // Past its first attempt the outer one alone repeats.
+        let script = nested(&format!(
+            "[ $BECALM_ATTEMPT = 1 ] && exit 7
+             {around} @run --base 0 --attempts 5 --quiet -- sh -c 'echo try; exit 7'"
+        ));
+        let done = becalm_at_once().flags("--attempts 2").sh(&script);
+        assert_eq!(done.out(), "try\n", "{}", done.err());
+    }
+}

@@ -334,12 +334,29 @@ fn r3_as_the_first_process_of_a_container_becalm_buries_and_passes_signals_on() 
         "{}",
         done.err()
     );
-    // It does not die by a signal, as nothing of that id does.
-    let run = run_support::becalm_in_container();
-    let done = run.sh("trap 'echo told; exit 0' TERM; kill -TERM 1; while :; do sleep 0.01; done");
+    // It does not die by a signal, as nothing of that id does: its code is that of the command that was told.
+    for (ends, code) in [
+        ("exit 0", 0),
+        ("exit 7", 7),
+        ("trap - TERM; kill -TERM $$", 143),
+    ] {
+        let run = run_support::becalm_in_container();
+        let done = run.sh(&format!(
+            "trap 'echo told; {ends}' TERM; kill -TERM 1; while :; do sleep 0.01; done"
+        ));
+        assert_eq!(
+            (done.code(), done.out().as_str()),
+            (code, "told\n"),
+            "{}",
+            done.err()
+        );
+    }
+    // Held output is not printed then, so that is no success.
+    let run = run_support::becalm_in_container().flags("--hold-output");
+    let done = run.sh("trap 'exit 0' TERM; echo half; kill -TERM 1; while :; do sleep 0.01; done");
     assert_eq!(
         (done.code(), done.out().as_str()),
-        (143, "told\n"),
+        (143, ""),
         "{}",
         done.err()
     );

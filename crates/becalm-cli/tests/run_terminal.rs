@@ -372,3 +372,34 @@ fn r16_without_proc_a_command_runs_on_a_terminal_too() {
         "{seen}"
     );
 }
+
+#[test]
+fn k7_a_becalm_that_is_killed_gives_the_foreground_back() {
+    let folder = Folder::new();
+    let path = folder.path("id");
+    let mut session = Session::start(
+        "sh",
+        &format!(
+            "@run -- sh -c 'echo $PPID > {path}; echo ready; exec sleep 1000'
+             echo code $?; until read line; do sleep 0.01; done; echo got $line",
+            path = path.display()
+        ),
+    );
+    session.expect("ready");
+    let id = std::fs::read_to_string(&path).unwrap().trim().to_owned();
+    run_support::guard_of(&id);
+    kill(Pid::from_raw(id.parse().unwrap()), Signal::SIGKILL).unwrap();
+    session.expect("code 137");
+    session.type_in("a line\n");
+    session.expect("got a line");
+}
+
+#[test]
+fn k7_a_missing_interpreter_is_told_on_a_terminal_too() {
+    let folder = Folder::new();
+    let script = folder.file("script", "#!/no/such/interpreter\n");
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut session = Session::start("sh", &format!("@run -- {}; echo code $?", script.display()));
+    session.expect("the interpreter of its first line is not: /no/such/interpreter");
+    session.expect("code 126");
+}

@@ -9,6 +9,7 @@ use becalm_fit::{Fits, Fitted, Options};
 
 use super::args::Args;
 use crate::storm::progress::Progress;
+use crate::usage;
 
 /// What was read of all files.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ fn open(path: &Path, bytes: &mut u64) -> Result<(String, Box<dyn Input>), String
     if path == Path::new("-") {
         return Ok(("standard input".into(), Box::new(io::stdin().lock())));
     }
-    let name = path.display().to_string();
+    let name = usage::shown(&path.display().to_string());
     let file = File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?;
     if let Ok(metadata) = file.metadata() {
         if metadata.is_dir() {

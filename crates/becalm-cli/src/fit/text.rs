@@ -15,6 +15,7 @@ use super::reading::Read;
 use super::values::{conclusion, values};
 use crate::again::quoted;
 use crate::stream::Stream;
+use crate::usage::shown;
 
 /// The height of the picture, in lines.
 const LINES: usize = 8;
@@ -49,11 +50,11 @@ pub fn text(read: &Read, args: &Args, written: &[PathBuf], stream: Stream) -> St
         lines(&mut text, columns, "", &next);
     }
     for path in written {
-        let _ = writeln!(text, "written: {}", path.display());
+        let _ = writeln!(text, "written: {}", shown(&path.display().to_string()));
     }
     match &args.out {
         Some(path) => {
-            let path = quoted(&path.display().to_string());
+            let path = quoted(&shown(&path.display().to_string()));
             let _ = writeln!(text, "next: becalm storm {path}");
         }
         None if read.pools.is_empty() => {

@@ -44,8 +44,8 @@ pub struct Args {
 
     /// Retry if a line of the output matches, whatever the exit code; may be repeated
     ///
-    /// becalm looks at each line of standard output and standard error as it passes, and lets the
-    /// attempt run to its end. becalm's exit code stays the command's, even if that is 0.
+    /// becalm looks at each line of standard output and standard error as it passes, without colours and the like, and
+    /// lets the attempt run to its end. If it then gives up, its exit code is the command's, or 1 if that is 0.
     #[arg(long, value_name = "REGEX", help_heading = FAILURES)]
     pub(super) retry_on_output: Vec<String>,
 
@@ -125,7 +125,7 @@ Examples:
   becalm run --attempts unlimited --base 100ms --cap 1s --deadline 1m -- pg_isready -q
 
 Exit codes:
-  the command's own, when it succeeded or becalm gave up
+  the command's own, when it succeeded or becalm gave up; 1 for 0 if a line of the output decided
   124      the deadline or the attempt timeout ended the command
   125      becalm itself failed, wrong flags included
   126      the command cannot be executed, or not now (then becalm tries again)
@@ -142,6 +142,7 @@ Environment:
                        or \"stop\": there is none
   BECALM_SCOPE         what another becalm in the command needs to know: the inner one retries
                        while the outer one is at its first attempt, then runs once
+  BECALM_SCOPE_HOLDER  who says so: one that has gone bounds nothing any more
   Hooks get the first four of these (for the attempt that failed), and:
   BECALM_REASON        how it ended, or \"output\"; for --on-give-up the stop reason
   BECALM_DELAY_MS      milliseconds up to the next attempt; for --on-retry
@@ -151,6 +152,9 @@ Signals:
   by the signal. So does a key of the terminal (^C), unless the command then succeeds: a script
   around becalm stops as it would without.
   A further one, 300 ms later or more, kills what still runs without waiting for --kill-after.
+  As the first process of a container becalm exits as the command did that was told.
+  What becalm may not kill (a command that became another user's) it leaves, says so, and makes no
+  other attempt.
   USR1 and USR2 are handed to the command.
   If becalm is killed (KILL), a process that it keeps beside a command, once that has run for 20 ms,
   ends the command's group in the same way: TERM, and KILL after --kill-after. On Linux it needs

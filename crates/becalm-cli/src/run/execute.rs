@@ -12,6 +12,7 @@ use super::args::Args;
 use super::course::error::RunError;
 use super::course::exit_code::OWN_ERROR;
 use super::course::exit_rules::ExitRules;
+use super::course::layers::Above;
 use super::course::observed::Observed;
 use super::course::output_rules::OutputRules;
 use super::course::progress::{Progress, complain};
@@ -23,16 +24,16 @@ use super::stdin::Mode;
 use super::unix::attempt::Execution;
 use super::unix::budget_file::{BudgetFile, Earner};
 use super::unix::farewell::Farewell;
-use super::unix::hint_file::HintFile;
 use super::unix::hooks::Hooks;
 use super::unix::host::Host;
-use super::unix::inbox::Inbox;
+use super::unix::inbox::{self, Inbox};
 use super::unix::orphans;
 use super::unix::output::Handling;
 use crate::wording::protection;
 
 /// Runs the command as the arguments say; the result is becalm's exit code, unless it ends by a signal.
 pub fn execute(args: Args) -> ExitCode {
+    inbox::outlive_full_files();
     let done = try_execute(args);
     orphans::bury_orphans(&[]);
     match done {
@@ -70,8 +71,10 @@ fn try_execute(args: Args) -> Result<Farewell, RunError> {
     orphans::adopt_orphans();
     let inbox = Inbox::open().map_err(RunError::Resources)?;
     let clock = Box::new(|| StdSleeper::new().now());
-    let mut host = Host::new(inbox, clock, args.kill_after);
-    let run = run(args, handling, attempts, observed)?;
+    let above = Above::of_environment();
+    let is_inside = above.is_there();
+    let mut host = Host::new(inbox, clock, args.kill_after, above);
+    let run = run(args, handling, attempts, observed, is_inside)?;
     let exit = run.retry(&retrier, &mut host, &mut report);
     if let Some(fault) = budget_file.and_then(|file| file.take_fault()) {
         complain(&format!("{fault}; without it no retry is granted"));
@@ -106,7 +109,9 @@ fn run(
     handling: Handling,
     attempts: u32,
     observed: Option<Observed>,
+    is_inside: bool,
 ) -> Result<Run, RunError> {
+    let progress = Progress::new(args.quiet, attempts, &args.command, is_inside);
     let replay = match args.stdin {
         Mode::Replay => Some(Replay::of_stdin().map_err(RunError::Stdin)?),
         Mode::Inherit | Mode::Null => None,
@@ -122,7 +127,6 @@ fn run(
             retry_on: args.retry_on,
             stop_on: args.stop_on,
         },
-        hint_file: hint_file(),
         hooks: Hooks {
             on_retry: args.on_retry,
             on_give_up: args.on_give_up,
@@ -131,7 +135,7 @@ fn run(
         // With `replay` becalm reads the terminal itself.
         foreground: args.stdin != Mode::Replay,
         attempts,
-        progress: Progress::new(args.quiet, attempts),
+        progress,
         observed,
     })
 }
@@ -175,17 +179,4 @@ fn retrier(
     builder
         .build()
         .map_err(|invalid| RunError::Policy(invalid.to_string()))
-}
-
-/// A run needs no hint: where there is no place for the file, the command is not offered one.
-fn hint_file() -> Option<HintFile> {
-    match HintFile::new() {
-        Ok(file) => Some(file),
-        Err(error) => {
-            complain(&format!(
-                "the command cannot give hints, for want of a file: {error}"
-            ));
-            None
-        }
-    }
 }

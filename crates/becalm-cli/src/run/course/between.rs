@@ -27,10 +27,10 @@ impl Course<'_> {
                 delay: Some(delay),
                 ..self.afterwards(&ended, reason)
             };
-            let terms = self
-                .run
-                .hooks
-                .terms(self.host.now(), self.engine.deadline());
+            let mut terms = self.run.hooks.terms(self.host.now());
+            terms.own.attempt_timeout = terms.attempt_timeout;
+            terms.own.deadline = self.own_deadline;
+            terms.deadline = self.engine.deadline();
             hooks::run(hook, &environment, self.host, terms);
         }
         self.host.wait_until(until, |left| line.tick(left));
@@ -48,6 +48,7 @@ impl Course<'_> {
             remaining: self.engine.deadline().map(|deadline| deadline.since(now)),
             hint_file: None,
             scope: None,
+            holder: None,
             delay: None,
             reason: Some(reason),
         }

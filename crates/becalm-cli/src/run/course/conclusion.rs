@@ -7,7 +7,6 @@ use crate::run::unix::Signal;
 use super::error::RunError;
 use super::exit_code::{OWN_ERROR, of_signal};
 use super::observed::Observed;
-use super::progress::Progress;
 use super::report::{Next, Outcome, Summary};
 use super::retry::{Course, End};
 use crate::run::unix::farewell::Farewell;
@@ -19,35 +18,68 @@ impl Course<'_> {
     /// Ends the run; the result is how becalm ends.
     pub(super) fn finish(&mut self, mut end: End) -> Result<Farewell, RunError> {
         let mut last = self.last.take();
-        let code = last.as_ref().map_or(0, |last| last.ending.code());
+        let code = match (&last, &self.run.observed) {
+            // What is only observed changes no code.
+            (Some(last), None) => last.code(),
+            (last, _) => last.as_ref().map_or(0, |last| last.ending.code()),
+        };
         let mut farewell = Farewell::Exit(code);
         let held = last.as_mut().and_then(|last| last.seen.held.take());
+        let is_whole = held.is_none();
         if let (Some(held), End::Success | End::GaveUp(_)) = (held, end) {
-            farewell = Farewell::Exit(print(&held, code)?);
+            match self.print(held, code)? {
+                Ok(code) => farewell = Farewell::Exit(code),
+                Err(signal) => end = End::Cancelled(signal, None),
+            }
         }
         for would in self.run.observed.iter().flat_map(Observed::take) {
-            self.report.observed(would);
+            self.report.observed(would, self.host);
             self.run.progress.observed(would);
         }
         if let (End::GaveUp(reason), Some(last)) = (end, &last) {
-            Progress::gave_up(reason, last.number, last.cause());
+            self.run.progress.gave_up(reason, last.number, last.cause());
             if let Some(hook) = &self.run.hooks.on_give_up {
                 let environment = self.afterwards(last, reason.as_str());
-                let terms = self.run.hooks.terms(self.host.now(), None);
+                let terms = self.run.hooks.terms(self.host.now());
                 hooks::run(hook, &environment, self.host, terms);
-                end = self.host.told_to_end().map_or(end, End::Cancelled);
+                let told = self.host.told_to_end();
+                end = told.map_or(end, |signal| End::Cancelled(signal, None));
             }
         }
         let outcome = match end {
             End::Success => Outcome::Success,
             End::GaveUp(reason) => Outcome::GaveUp(reason),
-            End::Cancelled(signal) => {
-                farewell = Farewell::Signal(signal);
+            End::Cancelled(signal, code) => {
+                let code = code.filter(|_| is_whole);
+                farewell = Farewell::of_signal(signal, code);
                 Outcome::Cancelled
             }
         };
         self.sum_up(outcome, farewell.code());
-        Ok(farewell)
+        // Told to end, and held up by who does not read the report.
+        let told = self.host.has_left_work.then(|| self.host.told_to_end());
+        Ok(told.flatten().map_or(farewell, Farewell::Signal))
+    }
+
+    /// Prints what was held. The exit code that becalm has then; or the signal that told it to end, while who reads
+    /// the output took none of it.
+    fn print(&mut self, held: Spool, exit: u8) -> Result<Result<u8, Signal>, RunError> {
+        let printed = self.host.stay_with(move || {
+            let _unstopped = Unstopped::start();
+            held.write_to(&mut io::stdout())
+        });
+        if let Some(signal) = self.host.told_to_end() {
+            return Ok(Err(signal));
+        }
+        match printed.map_err(RunError::Resources)? {
+            Some(Ok(())) => Ok(Ok(exit)),
+            // As the command would have ended by itself: its reader has gone.
+            Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                Ok(Ok(of_signal(Signal::SIGPIPE as i32)))
+            }
+            Some(Err(error)) => Err(RunError::Print(error)),
+            None => Err(RunError::Print(io::ErrorKind::Interrupted.into())),
+        }
     }
 
     /// Ends a run that cannot go on.
@@ -57,24 +89,12 @@ impl Course<'_> {
     }
 
     fn sum_up(&mut self, outcome: Outcome, exit: u8) {
-        self.report.summary(&Summary {
+        let summary = Summary {
             outcome,
             attempts: self.engine.attempts(),
             exit,
             elapsed: self.host.now().since(self.begun),
-        });
-    }
-}
-
-/// Prints what was held; the exit code that becalm has then.
-fn print(held: &Spool, exit: u8) -> Result<u8, RunError> {
-    let _unstopped = Unstopped::start();
-    match held.write_to(&mut io::stdout()) {
-        Ok(()) => Ok(exit),
-        // As the command would have ended by itself: its reader has gone.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-            Ok(of_signal(Signal::SIGPIPE as i32))
-        }
-        Err(error) => Err(RunError::Print(error)),
+        };
+        self.report.summary(&summary, self.host);
     }
 }

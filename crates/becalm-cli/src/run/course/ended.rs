@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becalm::{Failure, classify::Verdict, time::Instant};
 
-use super::exit_code::Ending;
+use super::exit_code::{Ending, FAILED_BY_OUTPUT};
 use super::progress::Cause;
 use super::report;
 use super::seen::Seen;
@@ -31,6 +31,14 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// The exit code that tells a shell what the attempt came to: no failure tells it 0.
+    pub fn code(&self) -> u8 {
+        match (self.ending.code(), self.verdict) {
+            (0, Verdict::Failure(_)) => FAILED_BY_OUTPUT,
+            (code, _) => code,
+        }
+    }
+
     /// Why it failed.
     pub fn cause(&self) -> Cause {
         Cause {

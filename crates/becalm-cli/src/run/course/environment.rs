@@ -23,6 +23,8 @@ pub struct Environment<'a> {
     pub hint_file: Option<&'a Path>,
     /// `BECALM_SCOPE`: for a becalm in the command.
     pub scope: Option<&'a str>,
+    /// `BECALM_SCOPE_HOLDER`: who says so.
+    pub holder: Option<&'a str>,
     /// `BECALM_DELAY_MS`: whole milliseconds up to the next attempt; for `--on-retry`.
     pub delay: Option<Duration>,
     /// `BECALM_REASON`: why the attempt failed, or why becalm gave up; for hooks.
@@ -43,6 +45,7 @@ impl Environment<'_> {
             ("BECALM_REMAINING_MS", self.remaining.map(millis)),
             ("BECALM_DELAY_MS", self.delay.map(millis)),
             (above::SCOPE, self.scope.map(str::to_owned)),
+            (above::HOLDER, self.holder.map(str::to_owned)),
             ("BECALM_REASON", self.reason.map(str::to_owned)),
         ];
         for (name, value) in variables {

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use crate::run::unix::Signal;
+
+/// A line of the output says that a command failed which itself ended with 0.
+pub const FAILED_BY_OUTPUT: u8 = 1;
 /// A timeout or the deadline killed the command (as in `timeout` of the GNU coreutils).
 pub const TIMED_OUT: u8 = 124;
 /// becalm itself failed: bad flags, an unusable file.
@@ -76,7 +80,13 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(f, "exit {code}"),
-            Self::Signalled(signal) => write!(f, "signal {signal}"),
+            Self::Signalled(signal) => match Signal::try_from(*signal) {
+                Ok(known) => {
+                    let name = known.as_str().trim_start_matches("SIG");
+                    write!(f, "signal {signal}, {name}")
+                }
+                Err(_) => write!(f, "signal {signal}"),
+            },
             Self::AttemptTimeout => f.write_str("attempt timeout"),
             Self::Deadline => f.write_str("deadline"),
             Self::NotFound => f.write_str("command not found"),

@@ -12,6 +12,7 @@ pub mod exit_rules;
 pub mod layers;
 pub mod observed;
 pub mod output_rules;
+pub mod plain_lines;
 pub mod progress;
 pub mod replay;
 pub mod report;

@@ -2,6 +2,8 @@
 
 use regex::bytes::RegexSet;
 
+use super::plain_lines::PlainLines;
+
 /// What a line of the output has decided. `Stop` is the greater: it wins over `Retry`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutputMatch {
@@ -50,68 +52,46 @@ impl OutputRules {
     pub fn watch(&self) -> LineWatch {
         LineWatch {
             rules: self.clone(),
-            line: Vec::new(),
+            lines: PlainLines::default(),
             found: None,
+        }
+    }
+
+    /// What this line decides.
+    fn of(&self, line: &[u8]) -> Option<OutputMatch> {
+        if self.stop.is_match(line) {
+            Some(OutputMatch::Stop)
+        } else {
+            self.retry.is_match(line).then_some(OutputMatch::Retry)
         }
     }
 }
 
-/// The longest piece of a line that is matched as one: bounds the memory that an endless line
-/// takes. A longer line is matched piece by piece.
-pub const LONGEST_LINE: usize = 64 << 10;
-
-/// Looks at one stream line by line as it passes.
+/// Looks at one stream line by line as it passes, at the text that a reader sees.
 #[derive(Debug)]
 pub struct LineWatch {
     rules: OutputRules,
-    /// The start of a line whose end has not been seen yet.
-    line: Vec<u8>,
+    lines: PlainLines,
     found: Option<OutputMatch>,
 }
 
 impl LineWatch {
     /// The next bytes of the stream.
-    pub fn push(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() && !self.is_decided() {
-            let room = LONGEST_LINE - self.line.len();
-            let reach = bytes.len().min(room);
-            let end = bytes[..reach].iter().position(|byte| *byte == b'\n');
-            let (piece, behind) = bytes.split_at(end.unwrap_or(reach));
-            let is_whole = end.is_some() || reach == room;
-            if !is_whole {
-                self.line.extend_from_slice(piece);
-            } else if self.line.is_empty() {
-                self.look_at(piece);
-            } else {
-                self.line.extend_from_slice(piece);
-                let line = std::mem::take(&mut self.line);
-                self.look_at(&line);
-            }
-            bytes = if end.is_some() { &behind[1..] } else { behind };
+    pub fn push(&mut self, bytes: &[u8]) {
+        let (rules, found) = (&self.rules, &mut self.found);
+        // Nothing that follows a stop can change what was found.
+        if *found != Some(OutputMatch::Stop) {
+            self.lines
+                .push(bytes, &mut |line| *found = (*found).max(rules.of(line)));
         }
     }
 
     /// The stream has ended: what its lines decided. A last line needs no end.
     pub fn finish(mut self) -> Option<OutputMatch> {
-        if !self.line.is_empty() {
-            let line = std::mem::take(&mut self.line);
-            self.look_at(&line);
-        }
+        let (rules, found) = (&self.rules, &mut self.found);
+        self.lines
+            .finish(&mut |line| *found = (*found).max(rules.of(line)));
         self.found
-    }
-
-    /// Nothing that follows can change what was found.
-    fn is_decided(&self) -> bool {
-        self.found == Some(OutputMatch::Stop)
-    }
-
-    fn look_at(&mut self, line: &[u8]) {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if self.rules.stop.is_match(line) {
-            self.found = Some(OutputMatch::Stop);
-        } else if self.found.is_none() && self.rules.retry.is_match(line) {
-            self.found = Some(OutputMatch::Retry);
-        }
     }
 }
 
@@ -178,12 +158,11 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_takes_bounded_memory() {
+    fn an_endless_line_is_matched_too() {
         let rules = OutputRules::new(&["needle".to_owned()], &[]).unwrap();
         let mut watch = rules.watch();
         for _ in 0..1_000 {
             watch.push(&[b'x'; 10_000]);
-            assert!(watch.line.capacity() <= 2 * LONGEST_LINE);
         }
         watch.push(b" needle");
         assert_eq!(watch.finish(), Some(OutputMatch::Retry));

@@ -1,16 +1,21 @@
 //! What does a person see of the retries? Lines on standard error.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use becalm::observe::Would;
 use becalm::support::Human;
 use becalm::{Policy, StopReason};
+use becalm_check::shown::printable;
 
 use super::exit_code::Ending;
 use super::output_rules::OutputMatch;
+use crate::run::unix::standard;
 use crate::run::unix::terminal::Unstopped;
+use crate::usage::shown;
 
 /// How often a countdown shows less.
 const TICK: Duration = Duration::from_millis(100);
@@ -28,10 +33,13 @@ enum Style {
 }
 
 /// The lines of one run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Progress {
     style: Style,
     attempts: u32,
+    command: String,
+    /// Whether the run is a step of GitHub Actions, whose page shows annotations.
+    annotates: bool,
 }
 
 /// Why an attempt failed, in a few words.
@@ -54,18 +62,25 @@ impl fmt::Display for Cause {
 }
 
 impl Progress {
-    /// Progress of at most this many attempts: a countdown where standard error is a terminal.
-    pub fn new(is_quiet: bool, attempts: u32) -> Self {
+    /// Progress of at most this many attempts of this command: a countdown where standard error is a terminal.
+    pub fn new(is_quiet: bool, attempts: u32, command: &[OsString], is_inside: bool) -> Self {
         let style = match is_quiet {
             true => Style::Quiet,
             false if io::stderr().is_terminal() => Style::Countdown,
             false => Style::Lines,
         };
-        Self { style, attempts }
+        let is_action = std::env::var_os("GITHUB_ACTIONS").is_some_and(|it| it == "true");
+        Self {
+            style,
+            attempts,
+            command: called(command),
+            // Another becalm around this one may try again, and tells what came of it.
+            annotates: is_action && !is_inside,
+        }
     }
 
     /// An attempt has failed, and becalm waits.
-    pub fn waiting(self, attempt: u32, cause: Cause, delay: Duration) -> Waiting {
+    pub fn waiting(&self, attempt: u32, cause: Cause, delay: Duration) -> Waiting {
         let line = match self.attempts {
             Policy::UNLIMITED => format!("attempt {attempt} failed ({cause}); retry"),
             attempts => format!("attempt {attempt} of {attempts} failed ({cause}); retry"),
@@ -82,7 +97,7 @@ impl Progress {
     }
 
     /// The budget is spent, and the next attempt waits for a token.
-    pub fn no_token(self) {
+    pub fn no_token(&self) {
         if self.style != Style::Quiet {
             complain(
                 "the retry budget is spent; the next attempt waits for a token, until the deadline",
@@ -91,7 +106,7 @@ impl Progress {
     }
 
     /// The policy only observes, and enforcing would have done this.
-    pub fn observed(self, would: Would) {
+    pub fn observed(&self, would: Would) {
         if self.style == Style::Quiet {
             return;
         }
@@ -107,16 +122,40 @@ impl Progress {
     }
 
     /// No further attempt is made. Said in any case: a job in cron that fails must say why.
-    pub fn gave_up(reason: StopReason, attempts: u32, cause: Cause) {
+    pub fn gave_up(&self, reason: StopReason, attempts: u32, cause: Cause) {
         let plural = if attempts == 1 { "" } else { "s" };
         let remedy = match reason {
             StopReason::BudgetExhausted => "; --budget sets how many retries it allows",
             _ => "",
         };
-        complain(&format!(
-            "gave up because {reason}, after {attempts} attempt{plural} ({cause}){remedy}"
-        ));
+        let told =
+            format!("gave up because {reason}, after {attempts} attempt{plural} ({cause}){remedy}");
+        complain(&format!("{told}: {}", self.command));
+        if self.annotates {
+            let line = format!("{}: {told}", self.command);
+            show(format_args!(
+                "::error title=becalm gave up::{}\n",
+                annotation(&line)
+            ));
+        }
     }
+}
+
+/// The program and the plain words behind it. What follows may be a secret, and may be long.
+fn called(command: &[OsString]) -> String {
+    let is_plain = |word: &str| {
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || "._/:+-".contains(it);
+        !word.starts_with('-') && word.len() < 60 && word.chars().all(is_plain)
+    };
+    let mut words = command.iter().map(|word| word.to_string_lossy());
+    let mut called: Vec<_> = words.next().into_iter().collect();
+    called.extend(words.take(3).take_while(|word| is_plain(word)));
+    printable(&called.join(" ")).into_owned()
+}
+
+/// The text of a workflow command (GitHub's documentation of workflow commands; `toolkit`, `command.ts`).
+fn annotation(text: &str) -> String {
+    printable(text).replace('%', "%25")
 }
 
 /// The line about one wait.
@@ -156,14 +195,27 @@ impl Waiting {
 
 /// A line on standard error, quiet or not: something is wrong.
 pub fn complain(text: &str) {
-    show(format_args!("becalm: {text}\n"));
+    show(format_args!("becalm: {}\n", shown(text)));
 }
 
-/// Standard error may be closed, or its reader gone; that stops nothing.
+/// So long a reader of standard error is waited for that takes nothing.
+const PATIENCE: u16 = 1_000;
+
+/// Standard error may be closed, or its reader gone or stalled; that stops nothing.
 fn show(text: fmt::Arguments<'_>) {
+    static IS_STALLED: AtomicBool = AtomicBool::new(false);
     // From the background, where `stty tostop` is set, a write would begin again and again.
     let _unstopped = Unstopped::start();
-    let _ = io::stderr().write_all(text.to_string().as_bytes());
+    let patience = if IS_STALLED.load(Ordering::Relaxed) {
+        standard::AT_ONCE
+    } else {
+        PATIENCE.into()
+    };
+    let is_taken = standard::is_writable(&io::stderr(), patience);
+    IS_STALLED.store(!is_taken, Ordering::Relaxed);
+    if is_taken {
+        let _ = io::stderr().write_all(text.to_string().as_bytes());
+    }
 }
 
 /// As exact as a reader wants it: tenths of a second from a second on, otherwise three digits.
@@ -184,6 +236,22 @@ fn rounded(duration: Duration) -> Human {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_called_by_its_plain_words_and_no_secret_is_told() {
+        for (words, expected) in [
+            (&["npm", "ci", "--fetch-retries=0"][..], "npm ci"),
+            (&["sh", "-c", "exit 7"], "sh"),
+            (&["/usr/bin/env", "TOKEN=x", "sync"], "/usr/bin/env"),
+            (&["curl", "https://me:pass@host/"], "curl"),
+            (&["a b"], "a b"),
+            (&[], ""),
+        ] {
+            let command: Vec<OsString> = words.iter().map(OsString::from).collect();
+            assert_eq!(called(&command), expected);
+        }
+        assert_eq!(annotation("50 %\r\n"), "50 %25\\u{d}\\u{a}");
+    }
 
     #[test]
     fn delays_are_shown_as_exactly_as_a_reader_wants() {

@@ -29,8 +29,7 @@
 //! `outcome` is `success`, `gave_up`, `cancelled` or `error`, if becalm itself could not go on;
 //! `exit` is what becalm exits with.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -42,11 +41,12 @@ use super::exit_code::Ending;
 use super::output_rules::OutputMatch;
 use super::progress::complain;
 use super::wall_clock;
-use crate::run::unix::standard;
+use crate::run::unix::host::Host;
+use crate::run::unix::report_file::ReportFile;
 
 /// The file of `--report`, or nothing.
 #[derive(Debug, Default)]
-pub struct Report(Option<File>);
+pub struct Report(Option<ReportFile>);
 
 /// One attempt.
 #[derive(Debug, Clone, Copy)]
@@ -149,22 +149,15 @@ impl Report {
     /// A report at the end of this file, which is made if there is none; onto standard output for
     /// `-`. A file that cannot be made is told of, and stops nothing.
     pub fn onto(path: &Path) -> Self {
-        let file = if path == Path::new("-") {
-            standard::file(io::stdout())
-        } else {
-            File::options().append(true).create(true).open(path)
-        };
         let told = |error| {
-            complain(&format!(
-                "cannot write the report {}: {error}",
-                path.display()
-            ));
+            let path = path.display();
+            complain(&format!("cannot write the report {path}: {error}"));
         };
-        Self(file.map_err(told).ok())
+        Self(ReportFile::open(path).map_err(told).ok())
     }
 
     /// An attempt has ended, and what follows is decided.
-    pub fn attempt(&mut self, attempt: &Attempt) {
+    pub fn attempt(&mut self, attempt: &Attempt, host: &mut Host) {
         let (decision, delay, reason) = match attempt.next {
             Next::Decided(Decision::Done) => ("done", None, None),
             Next::Decided(Decision::RetryIn(delay)) => ("retry", Some(delay), None),
@@ -172,60 +165,72 @@ impl Report {
             Next::Decided(_) | Next::Cancelled => ("cancelled", None, Some(StopReason::Cancelled)),
             Next::Error => ("error", None, None),
         };
-        self.write(&Line::Attempt {
-            attempt: attempt.number,
-            started_ms: millis(attempt.started),
-            duration_ms: millis(attempt.duration),
-            ended: attempt.ending.as_str(),
-            exit: attempt.ending.code(),
-            signal: attempt.ending.signal(),
-            matched: attempt.matched.map(OutputMatch::as_str),
-            class: attempt.class.map(Class::as_str),
-            hint_ms: attempt.hint.map(millis),
-            decision,
-            delay_ms: delay.map(millis),
-            reason: reason.map(StopReason::as_str),
-        });
+        self.write(
+            &Line::Attempt {
+                attempt: attempt.number,
+                started_ms: millis(attempt.started),
+                duration_ms: millis(attempt.duration),
+                ended: attempt.ending.as_str(),
+                exit: attempt.ending.code(),
+                signal: attempt.ending.signal(),
+                matched: attempt.matched.map(OutputMatch::as_str),
+                class: attempt.class.map(Class::as_str),
+                hint_ms: attempt.hint.map(millis),
+                decision,
+                delay_ms: delay.map(millis),
+                reason: reason.map(StopReason::as_str),
+            },
+            host,
+        );
     }
 
     /// Enforcing would have done this.
-    pub fn observed(&mut self, would: Would) {
-        self.write(&Line::Observed {
-            would: would.as_str(),
-            reason: would.reason().map(StopReason::as_str),
-            time_ms: would.time().map(millis),
-        });
+    pub fn observed(&mut self, would: Would, host: &mut Host) {
+        self.write(
+            &Line::Observed {
+                would: would.as_str(),
+                reason: would.reason().map(StopReason::as_str),
+                time_ms: would.time().map(millis),
+            },
+            host,
+        );
     }
 
     /// The run has ended.
-    pub fn summary(&mut self, summary: &Summary) {
+    pub fn summary(&mut self, summary: &Summary, host: &mut Host) {
         let (outcome, reason) = match summary.outcome {
             Outcome::Success => ("success", None),
             Outcome::GaveUp(reason) => ("gave_up", Some(reason)),
             Outcome::Cancelled => ("cancelled", Some(StopReason::Cancelled)),
             Outcome::Error => ("error", None),
         };
-        self.write(&Line::Summary {
-            outcome,
-            reason: reason.map(StopReason::as_str),
-            attempts: summary.attempts,
-            exit: summary.exit,
-            elapsed_ms: millis(summary.elapsed),
-        });
+        self.write(
+            &Line::Summary {
+                outcome,
+                reason: reason.map(StopReason::as_str),
+                attempts: summary.attempts,
+                exit: summary.exit,
+                elapsed_ms: millis(summary.elapsed),
+            },
+            host,
+        );
     }
 
     /// Each line is one write, so that a reader never sees half of one. A report that cannot be
     /// written is told of once, and stops nothing.
-    fn write(&mut self, line: &Line) {
+    fn write(&mut self, line: &Line, host: &mut Host) {
         let Some(file) = &mut self.0 else { return };
         let stamped = Stamped {
             time: wall_clock::now(),
             run: std::process::id(),
             line,
         };
-        let written = serde_json::to_string(&stamped)
+        let mut written = serde_json::to_string(&stamped)
             .map_err(io::Error::from)
-            .and_then(|line| file.write_all(format!("{line}\n").as_bytes()));
+            .and_then(|line| file.write(format!("{line}\n").into_bytes(), host));
+        if let (Ok(()), Line::Summary { .. }) = (&written, line) {
+            written = file.finish();
+        }
         if let Err(error) = written {
             complain(&format!("cannot write the report: {error}"));
             self.0 = None;

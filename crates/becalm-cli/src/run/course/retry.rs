@@ -22,10 +22,11 @@ use super::observed::Observed;
 use super::progress::{Progress, complain};
 use super::report::{Next, Report};
 use super::seen::Seen;
-use super::terms::Terms;
+use super::terms::{Own, Terms};
 use crate::run::unix::attempt::Execution;
 use crate::run::unix::farewell::Farewell;
 use crate::run::unix::hint_file::{HintFile, Said};
+use crate::run::unix::holder;
 use crate::run::unix::hooks::Hooks;
 use crate::run::unix::host::Host;
 
@@ -36,8 +37,6 @@ pub struct Run {
     pub execution: Execution,
     /// Which endings are tried again.
     pub exit_rules: ExitRules,
-    /// Where the command may write a hint.
-    pub hint_file: Option<HintFile>,
     /// Who is told.
     pub hooks: Hooks,
     /// Whether the command may have the foreground of the terminal.
@@ -65,8 +64,12 @@ impl Run {
         // `becalm run` declares its command idempotent: who types it asks for repetition.
         let mut course = Course {
             run: self,
-            engine: layers::begin(retrier, host.now()),
+            retrier,
+            engine: host.above.begin(retrier, host.now()),
             begun: host.now(),
+            own_deadline: retrier.policy().deadline.map(|it| host.now().after(it)),
+            is_anew: false,
+            has_no_hints: false,
             host,
             report,
             last: None,
@@ -79,10 +82,15 @@ impl Run {
     }
 
     /// What the attempt came to, and what the command said about the next one.
-    fn verdict(&self, ending: Ending, seen: &Seen) -> (Verdict, Option<Duration>) {
+    fn verdict(
+        &self,
+        ending: Ending,
+        seen: &Seen,
+        hint_file: Option<&HintFile>,
+    ) -> (Verdict, Option<Duration>) {
         match self.exit_rules.verdict(ending, seen.matched) {
             Verdict::Failure(_) if seen.reader_is_gone => (Failure::permanent().into(), None),
-            Verdict::Failure(failure) => match self.hint_file.as_ref().map(HintFile::read) {
+            Verdict::Failure(failure) => match hint_file.map(HintFile::read) {
                 Some(Ok(Said::Wait(delay))) => (failure.retry_after(delay).into(), Some(delay)),
                 Some(Ok(Said::Stop)) => (Failure::permanent().into(), None),
                 Some(Err(invalid)) => {
@@ -103,17 +111,23 @@ pub enum End {
     Success,
     /// There will be no further attempt.
     GaveUp(StopReason),
-    /// becalm was told to end.
-    Cancelled(Signal),
+    /// becalm was told to end, and so was a command that ended with this code.
+    Cancelled(Signal, Option<u8>),
 }
 
 /// One run on its way.
 pub(super) struct Course<'a> {
     pub(super) run: &'a Run,
+    retrier: &'a Retrier,
     pub(super) engine: Engine<&'a Retrier>,
     pub(super) host: &'a mut Host,
     pub(super) report: &'a mut Report,
     pub(super) begun: Instant,
+    pub(super) own_deadline: Option<Instant>,
+    /// The becalm above has gone, and the call has begun anew without it.
+    is_anew: bool,
+    /// That there is no place for hints was told.
+    has_no_hints: bool,
     pub(super) last: Option<Ended>,
 }
 
@@ -122,14 +136,15 @@ impl Course<'_> {
         loop {
             if let Some(signal) = self.host.told_to_end() {
                 self.tell(Next::Cancelled);
-                return Ok(End::Cancelled(signal));
+                return Ok(End::Cancelled(signal, None));
             }
             match self.engine.step(Waker::noop(), &mut |_| ()) {
                 Step::Start(attempt) => {
                     self.attempt(attempt)?;
                     if let Some(signal) = self.host.told_to_end() {
                         self.tell(Next::Cancelled);
-                        return Ok(End::Cancelled(signal));
+                        let code = self.last.as_ref().map(Ended::code);
+                        return Ok(End::Cancelled(signal, code));
                     }
                     if self.land() {
                         self.tell(Next::Decided(Decision::Done));
@@ -162,23 +177,30 @@ impl Course<'_> {
         // What the attempt before has written is not what counts: it goes before the next starts.
         let last_exit = self.last.take().map(|last| last.ending.code());
         let scope = layers::scope_of(&self.engine, attempt.number(), self.host.now());
+        let hint_file = self.hint_file();
+        let hint_path = hint_file.as_ref().map(HintFile::path);
+        let holder = holder::itself(hint_path);
         let environment = Environment {
             attempt: attempt.number(),
             attempts: self.run.attempts,
             last_exit,
             remaining: attempt.remaining(),
-            hint_file: self.run.hint_file.as_ref().map(HintFile::path),
+            hint_file: hint_path,
             scope: scope.as_deref(),
+            holder: scope.as_ref().map(|_| holder.as_str()),
             delay: None,
             reason: None,
         };
-        if let Some(file) = &self.run.hint_file {
-            file.clear();
-        }
+        self.host.guard_file(hint_path);
         let started = self.host.now();
+        let own_timeout = self.retrier.policy().attempt_timeout;
         let terms = Terms {
             attempt_timeout: attempt.timeout().map(|timeout| started.after(timeout)),
             deadline: self.engine.deadline(),
+            own: Own {
+                attempt_timeout: own_timeout.map(|timeout| started.after(timeout)),
+                deadline: self.own_deadline,
+            },
             foreground: self.run.foreground,
         };
         if self.run.observed.is_some() {
@@ -187,7 +209,12 @@ impl Course<'_> {
         }
         let (ending, mut seen) = self.run.execution.run(&environment, self.host, terms)?;
         let fault = seen.fault.take();
-        let (verdict, hint) = self.run.verdict(ending, &seen);
+        let (verdict, hint) = self.run.verdict(ending, &seen, hint_file.as_ref());
+        self.host.guard_file(None);
+        let verdict = match verdict {
+            Verdict::Failure(_) if self.host.has_leftovers => Failure::permanent().into(),
+            verdict => verdict,
+        };
         if let Verdict::Failure(_) = verdict {
             self.host.heed_interrupt();
         }
@@ -214,9 +241,35 @@ impl Course<'_> {
             self.engine.succeeded(number);
             return true;
         };
+        let number = self.leave_what_has_gone().unwrap_or(number);
         self.refuse_a_retry_without_its_input();
         self.engine.failed(number, failure, Some(&ending));
         false
+    }
+
+    /// A becalm above that has gone bounds nothing any more: the attempt is the first of a call by itself. The number
+    /// that it has there.
+    fn leave_what_has_gone(&mut self) -> Option<u32> {
+        if self.is_anew || self.run.observed.is_some() || !self.host.above.has_gone() {
+            return None;
+        }
+        let left = self.own_deadline.map(|it| it.since(self.host.now()));
+        let (engine, attempt) = layers::begin_anew(self.retrier, left)?;
+        self.engine = engine;
+        self.is_anew = true;
+        Some(attempt.number())
+    }
+
+    /// A run needs no hint: where there is no place for the file, the command is not offered one.
+    fn hint_file(&mut self) -> Option<HintFile> {
+        let told = |error| {
+            if !std::mem::replace(&mut self.has_no_hints, true) {
+                complain(&format!(
+                    "the command cannot give hints, for want of a file: {error}"
+                ));
+            }
+        };
+        HintFile::new().map_err(told).ok()
     }
 
     /// A line of the report on the attempt that has ended, and on what follows it.
@@ -225,7 +278,8 @@ impl Course<'_> {
             return;
         };
         ended.is_told = true;
-        self.report.attempt(&ended.line(self.begun, next));
+        let line = ended.line(self.begun, next);
+        self.report.attempt(&line, self.host);
     }
 
     fn refuse_a_retry_without_its_input(&mut self) {

@@ -11,8 +11,19 @@ pub struct Terms {
     pub attempt_timeout: Option<Instant>,
     /// When the whole call has.
     pub deadline: Option<Instant>,
+    /// When this attempt has taken too long, and the whole call, if nobody above sets a limit.
+    pub own: Own,
     /// Whether it may have the foreground of the terminal.
     pub foreground: bool,
+}
+
+/// The limits of this becalm alone.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Own {
+    /// As in [`Terms`].
+    pub attempt_timeout: Option<Instant>,
+    /// As in [`Terms`].
+    pub deadline: Option<Instant>,
 }
 
 impl Terms {
@@ -26,6 +37,15 @@ impl Terms {
             Some(Ending::AttemptTimeout)
         } else {
             Some(Ending::Deadline)
+        }
+    }
+
+    /// These limits, when nobody above sets one any more.
+    pub fn without_above(self) -> Self {
+        Self {
+            attempt_timeout: self.own.attempt_timeout,
+            deadline: self.own.deadline,
+            ..self
         }
     }
 
@@ -76,6 +96,7 @@ mod tests {
         let terms = |attempt_timeout, deadline| Terms {
             attempt_timeout,
             deadline,
+            own: Own::default(),
             foreground: false,
         };
         let now = Instant::from_nanos(10);

@@ -2,15 +2,15 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::process::Command;
+use std::process::{ChildStdin, Command};
 use std::sync::Arc;
 
 use nix::sys::signal::Signal;
 
 use super::foreground::{self, Detour};
-use super::group::{Group, Streams};
+use super::group::Group;
 use super::host::Host;
-use super::output::{Handling, Outputs};
+use super::output::{Handling, Outputs, Stream};
 use crate::run::course::environment::Environment;
 use crate::run::course::error::RunError;
 use crate::run::course::exit_code::Ending;
@@ -47,15 +47,16 @@ impl Execution {
         let (program, arguments) = self.command.split_first().ok_or(RunError::NoCommand)?;
         let may_take = terms.foreground && host.may_lend_terminal();
         let mut detour = may_take.then(Detour::new).flatten();
-        let spawn = |mut command: Command| {
+        let mut outputs = Vec::new();
+        let mut spawn = |mut command: Command| {
             command.args(arguments).stdin(self.stdin.stdio());
-            self.handling.prepare(&mut command);
+            outputs = self.handling.prepare(&mut command)?;
             environment.apply(&mut command);
             Group::spawn(&mut command)
         };
         let spawned = match &mut detour {
             Some(detour) => {
-                let spawned = detour.to(program).and_then(spawn);
+                let spawned = detour.to(program).and_then(&mut spawn);
                 detour.is_taken();
                 spawned
             }
@@ -73,8 +74,7 @@ impl Execution {
         if detour.is_some() {
             host.foreground_is_taken_by(&group);
         }
-        let streams = group.take_streams();
-        let (feed, mut outputs) = match self.connect(streams, host) {
+        let (feed, mut outputs) = match self.connect(group.take_stdin(), outputs, host) {
             Ok(connected) => connected,
             Err(error) => {
                 group.end_with(Signal::SIGKILL);
@@ -94,11 +94,16 @@ impl Execution {
         Ok((ending, outputs.finish()))
     }
 
-    fn connect(&self, mut streams: Streams, host: &Host) -> io::Result<(Option<Feed>, Outputs)> {
-        let feed = match (&self.replay, streams.stdin.take()) {
+    fn connect(
+        &self,
+        stdin: Option<ChildStdin>,
+        outputs: Vec<Stream>,
+        host: &Host,
+    ) -> io::Result<(Option<Feed>, Outputs)> {
+        let feed = match (&self.replay, stdin) {
             (Some(replay), Some(pipe)) => Some(replay.feed(pipe)?),
             _ => None,
         };
-        Ok((feed, self.handling.copy(streams, &host.inbox().sender())?))
+        Ok((feed, self.handling.copy(outputs, &host.inbox().sender())?))
     }
 }

@@ -1,6 +1,6 @@
 //! How do all processes of a machine share one retry budget?
 //!
-//! Through a file of one line. Each change is made under `flock(2)`, which the kernel lifts when
+//! Through a file of one line. Each change is made under a lock, which the kernel lifts when
 //! the process that holds it dies, and written by one `pwrite(2)` within one page, which a kill
 //! does not divide. So a process that is killed leaves neither a lock nor half a state; killed
 //! during its wait it loses the one token that it had withdrawn.
@@ -8,10 +8,11 @@
 mod state;
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -19,13 +20,17 @@ use std::time::Duration;
 use becalm::budget::{Ratio, RetryBudget, Withdrawal};
 use becalm::{Failure, time::Instant};
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
+#[cfg(target_os = "linux")]
+use nix::fcntl::{FcntlArg, fcntl};
 use nix::time::{ClockId, clock_gettime};
+use nix::unistd::geteuid;
 use state::State;
+
+use super::WITHOUT_WAITING;
 
 /// One token in the file's unit: a millionth.
 const TOKEN: u64 = 1_000_000;
-/// How long others may hold the lock. They need microseconds, unless they are stopped.
+/// How long others may hold the lock, in all. They need microseconds, unless they are stopped.
 const PATIENCE: Duration = Duration::from_secs(2);
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
@@ -39,6 +44,10 @@ pub struct BudgetFile {
     burst: u64,
     floor_per_hour: u64,
     earner: Earner,
+    /// What is left of the patience.
+    patience: Mutex<Duration>,
+    /// What first tries have earned that could not be put there at once.
+    owed: AtomicU64,
     /// What went wrong since the last look; the budget denies meanwhile.
     fault: Mutex<Option<BudgetFileError>>,
 }
@@ -73,7 +82,7 @@ impl fmt::Display for BudgetFileError {
             Self::NotAFile(path) => {
                 write!(
                     f,
-                    "the budget file {} is not a regular file",
+                    "the budget file {} is not a regular file (a symbolic link is not followed)",
                     path.display()
                 )
             }
@@ -104,6 +113,8 @@ impl BudgetFile {
             burst: micros(parameters.held()),
             floor_per_hour: micros(parameters.floor_per_second * 3600.0),
             earner,
+            patience: Mutex::new(PATIENCE),
+            owed: AtomicU64::new(0),
             fault: Mutex::new(None),
         }
     }
@@ -116,10 +127,14 @@ impl BudgetFile {
             .take()
     }
 
-    /// Makes a change that no other process can come between.
-    fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> Result<R, BudgetFileError> {
+    /// Makes a change that no other process can come between, within this patience.
+    fn change<R>(
+        &self,
+        patience: &mut Duration,
+        change: impl FnOnce(&mut State) -> R,
+    ) -> Result<R, BudgetFileError> {
         let failed = |error| BudgetFileError::Io(self.path.clone(), error);
-        let file = self.locked()?;
+        let file = self.locked(patience)?;
         let full = State {
             micros: self.burst,
             at: 0,
@@ -131,7 +146,10 @@ impl BudgetFile {
                 State::parse(line).ok_or_else(|| BudgetFileError::Foreign(self.path.clone()))?
             }
         };
+        // What was forged is not believed; nor what a process with a larger burst has put there.
+        state.micros = state.micros.min(self.burst);
         state.elapse(clock(), self.floor_per_hour, self.burst);
+        state.add(self.owed.swap(0, Ordering::Relaxed), self.burst);
         let result = change(&mut state);
         let after = state.to_string();
         if before.as_deref() != Some(after.as_bytes()) {
@@ -141,38 +159,41 @@ impl BudgetFile {
     }
 
     /// The file, open and locked. Opened anew each time: the path is what the processes share.
-    fn locked(&self) -> Result<Flock<File>, BudgetFileError> {
+    fn locked(&self, patience: &mut Duration) -> Result<Locked, BudgetFileError> {
         let failed = |error| BudgetFileError::Io(self.path.clone(), error);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let mut file = options.open(&self.path).map_err(failed)?;
-        if !file.metadata().map_err(failed)?.is_file() {
+        options.mode(0o600).custom_flags(WITHOUT_WAITING);
+        let file = options.open(&self.path).map_err(|error| match error {
+            link if link.raw_os_error() == Some(Errno::ELOOP as i32) => {
+                BudgetFileError::NotAFile(self.path.clone())
+            }
+            error => failed(error),
+        })?;
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
             return Err(BudgetFileError::NotAFile(self.path.clone()));
         }
-        let mut waited = Duration::ZERO;
+        keep_from_readers(&file, &metadata);
+        let mut file = file;
         loop {
-            file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            file = match lock(file) {
                 Ok(locked) => return Ok(locked),
-                Err((file, Errno::EWOULDBLOCK | Errno::EINTR)) => file,
+                Err((file, Errno::EAGAIN | Errno::EACCES | Errno::EINTR)) => file,
                 Err((_, error)) => return Err(failed(error.into())),
             };
-            if waited >= PATIENCE {
+            if patience.is_zero() {
                 return Err(BudgetFileError::Locked(self.path.clone()));
             }
             thread::sleep(BETWEEN_TRIES);
-            waited += BETWEEN_TRIES;
-        }
-    }
-
-    fn earn(&self, earner: Earner) {
-        if earner == self.earner {
-            self.change_or_deny(|state| state.add(self.deposit, self.burst));
+            *patience = patience.saturating_sub(BETWEEN_TRIES);
         }
     }
 
     /// Changes the state for the decision, which knows no errors: what cannot be paid for is not granted.
     fn change_or_deny<R: Default>(&self, change: impl FnOnce(&mut State) -> R) -> R {
-        self.change(change).unwrap_or_else(|error| {
+        let mut patience = self.patience.lock().unwrap_or_else(PoisonError::into_inner);
+        self.change(&mut patience, change).unwrap_or_else(|error| {
             *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             R::default()
         })
@@ -185,12 +206,26 @@ impl RetryBudget for BudgetFile {
         false
     }
 
+    /// The first try waits for nobody: what it earns may be put there later.
     fn first_try(&self, _: Instant) {
-        self.earn(Earner::FirstTries);
+        if self.earner != Earner::FirstTries {
+            return;
+        }
+        let mut no_time = Duration::ZERO;
+        let earned = self.change(&mut no_time, |state| {
+            state.add(self.deposit, self.burst);
+        });
+        if let Err(BudgetFileError::Locked(_)) = earned {
+            self.owed.fetch_add(self.deposit, Ordering::Relaxed);
+        } else if let Err(error) = earned {
+            *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
     }
 
     fn deposit(&self, _: Instant) {
-        self.earn(Earner::Successes);
+        if self.earner == Earner::Successes {
+            self.change_or_deny(|state| state.add(self.deposit, self.burst));
+        }
     }
 
     fn withdraw(&self, _: Instant, _: &Failure) -> Option<Withdrawal> {
@@ -208,6 +243,48 @@ impl RetryBudget for BudgetFile {
         #[expect(clippy::cast_precision_loss)] // at most 10^12 each, exact in an f64
         self.change_or_deny(|state| state.micros as f64 / self.burst as f64)
     }
+}
+
+/// A user who may read the file and not write it could lock it all the same, and stop all retries.
+fn keep_from_readers(file: &File, metadata: &Metadata) {
+    let mode = metadata.mode() & 0o777;
+    let only_reads = [(0o040, 0o020), (0o004, 0o002)]
+        .into_iter()
+        .filter(|(reads, writes)| mode & reads != 0 && mode & writes == 0);
+    let taken = only_reads.fold(0, |taken, (reads, _)| taken | reads);
+    if taken != 0 && metadata.uid() == geteuid().as_raw() {
+        let _ = file.set_permissions(Permissions::from_mode(mode & !taken));
+    }
+}
+
+/// The lock of fcntl(2): flock(2) is also granted to who may only read.
+#[cfg(target_os = "linux")]
+type Locked = File;
+
+#[cfg(target_os = "linux")]
+fn lock(file: File) -> Result<Locked, (File, Errno)> {
+    use nix::libc;
+    #[expect(clippy::cast_possible_truncation, reason = "small constants")]
+    let whole = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole)) {
+        Ok(_) => Ok(file),
+        Err(error) => Err((file, error)),
+    }
+}
+
+/// Elsewhere a process has one lock of fcntl(2) for all its descriptors.
+#[cfg(not(target_os = "linux"))]
+type Locked = nix::fcntl::Flock<File>;
+
+#[cfg(not(target_os = "linux"))]
+fn lock(file: File) -> Result<Locked, (File, Errno)> {
+    nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusiveNonblock)
 }
 
 /// The whole file, but no more than tells it from a budget; `None` if it is empty.

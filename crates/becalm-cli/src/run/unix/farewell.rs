@@ -19,6 +19,15 @@ pub enum Farewell {
 }
 
 impl Farewell {
+    /// The end by this signal; `code` is that of a command which was told of it. The first process of a system or
+    /// container does not die by signals: who waits for it sees how the command ended, as without becalm.
+    pub fn of_signal(signal: Signal, code: Option<u8>) -> Self {
+        match code {
+            Some(code) if is_first_process() => Self::Exit(code),
+            _ => Self::Signal(signal),
+        }
+    }
+
     /// The exit code, as a shell tells it.
     pub fn code(self) -> u8 {
         match self {
@@ -31,11 +40,14 @@ impl Farewell {
     pub fn say(self) -> ExitCode {
         if let Self::Signal(signal) = self {
             leave_no_core();
-            // The first process of a system or container does not die by signals.
-            if getpid().as_raw() != 1 {
+            if !is_first_process() {
                 let _ = signal_hook::low_level::emulate_default_handler(signal as i32);
             }
         }
         ExitCode::from(self.code())
     }
+}
+
+fn is_first_process() -> bool {
+    getpid().as_raw() == 1
 }

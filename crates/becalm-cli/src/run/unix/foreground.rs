@@ -17,6 +17,8 @@ use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::sys::signal::{Signal, raise};
 use nix::unistd::{AccessFlags, access, close, getpgrp, tcsetpgrp};
 
+use becalm_check::shown::printable;
+
 use super::itself;
 use super::pipe;
 use super::terminal::Unstopped;
@@ -109,10 +111,15 @@ fn until_executed(inherited: RawFd) -> Option<File> {
 
 /// Tells why a command could not be started.
 pub fn not_started(program: &OsStr, error: &io::Error) -> Ending {
+    let missing = missing_interpreter(program, error);
+    let why = missing.clone().unwrap_or_else(|| error.to_string());
     complain(&format!(
-        "cannot run {}: {error}",
-        PathBuf::from(program).display()
+        "cannot run {}: {why}",
+        printable(&program.to_string_lossy())
     ));
+    if missing.is_some() {
+        return Ending::CannotExecute;
+    }
     let ending = ending_of(error);
     let line = program.to_str();
     if let (Ending::NotFound, Some(line)) =
@@ -123,6 +130,32 @@ pub fn not_started(program: &OsStr, error: &io::Error) -> Ending {
         ));
     }
     ending
+}
+
+/// What is missing, where the program itself is not, though the system says that there is none.
+fn missing_interpreter(program: &OsStr, error: &io::Error) -> Option<String> {
+    let is_meant = error.kind() == io::ErrorKind::NotFound;
+    let file = is_meant.then(|| found(program))??;
+    let mut start = Vec::new();
+    File::open(file)
+        .ok()?
+        .take(256)
+        .read_to_end(&mut start)
+        .ok()?;
+    let Some(line) = start.strip_prefix(b"#!") else {
+        return Some("it is there, but the loader that it was built for is not".into());
+    };
+    let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let remedy = if line.ends_with(b"\r") {
+        "; that line ends with a carriage return, which belongs to the name"
+    } else {
+        ""
+    };
+    let line = String::from_utf8_lossy(line);
+    let name = line.split_whitespace().next().unwrap_or_default();
+    Some(format!(
+        "it is there, but the interpreter of its first line is not: {name}{remedy}"
+    ))
 }
 
 fn ending_of(error: &io::Error) -> Ending {
@@ -141,16 +174,20 @@ pub fn by_shell(program: &OsStr, error: &io::Error) -> Option<Command> {
     if error.raw_os_error() != Some(Errno::ENOEXEC as i32) {
         return None;
     }
-    let path = PathBuf::from(program);
-    let found = if path.components().count() > 1 || path.is_absolute() {
-        path
-    } else {
-        let folders = std::env::var_os("PATH")?;
-        std::env::split_paths(&folders)
-            .map(|folder| folder.join(&path))
-            .find(|file| access(file, AccessFlags::X_OK).is_ok() && file.is_file())?
-    };
     let mut command = Command::new("/bin/sh");
-    command.arg(found);
+    command.arg(found(program)?);
     Some(command)
+}
+
+/// The file of this name that may be executed, as `execvp` looks for it.
+fn found(program: &OsStr) -> Option<PathBuf> {
+    let path = PathBuf::from(program);
+    let is_one = |file: &PathBuf| access(file, AccessFlags::X_OK).is_ok() && file.is_file();
+    if path.components().count() > 1 || path.is_absolute() {
+        return Some(path).filter(is_one);
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(&path))
+        .find(is_one)
 }

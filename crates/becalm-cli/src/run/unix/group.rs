@@ -5,13 +5,14 @@
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::process::{Child, ChildStdin, Command, ExitStatus};
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use super::processes::{self, Process};
 use crate::run::course::exit_code::Ending;
 
 /// A process group that becalm started, and its leader.
@@ -19,17 +20,6 @@ use crate::run::course::exit_code::Ending;
 pub struct Group {
     leader: Child,
     id: Pid,
-}
-
-/// becalm's ends of a command's standard streams.
-#[derive(Debug)]
-pub struct Streams {
-    /// What the command reads.
-    pub stdin: Option<ChildStdin>,
-    /// What the command writes as its result.
-    pub stdout: Option<ChildStdout>,
-    /// What the command writes beside it.
-    pub stderr: Option<ChildStderr>,
 }
 
 /// What has become of the leader of a group.
@@ -64,13 +54,9 @@ impl Group {
         self.id
     }
 
-    /// The leader's standard streams, as far as they are pipes. Given once.
-    pub fn take_streams(&mut self) -> Streams {
-        Streams {
-            stdin: self.leader.stdin.take(),
-            stdout: self.leader.stdout.take(),
-            stderr: self.leader.stderr.take(),
-        }
+    /// becalm's end of what the leader reads, if it is a pipe. Given once.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.leader.stdin.take()
     }
 
     /// Sends a signal to every process in the group.
@@ -84,6 +70,15 @@ impl Group {
     pub fn end_with(&self, signal: Signal) {
         self.signal(signal);
         self.signal(Signal::SIGCONT);
+    }
+
+    /// Kills the group; whether every process in it can be.
+    pub fn kill(&self) -> bool {
+        let is_sent = killpg(self.id, Signal::SIGKILL) != Err(Errno::EPERM);
+        // One is enough for the system to call it sent.
+        let others = processes::of_group(self.id).unwrap_or_default();
+        let may = |it: &Process| kill(it.id, None) != Err(Errno::EPERM);
+        is_sent && others.iter().all(may)
     }
 
     /// Whether a process is left in the group.

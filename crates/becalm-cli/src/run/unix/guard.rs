@@ -6,8 +6,10 @@
 //! the command's group is out of its reach, as it is out of becalm's.
 
 use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -15,9 +17,10 @@ use std::time::Duration;
 use becalm::time::{Instant, Sleeper, StdSleeper};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::{Pid, getpid};
+use nix::unistd::{Pid, getpgrp, getpid, tcgetpgrp, tcsetpgrp};
 
 use super::itself;
+use super::terminal::Unstopped;
 
 /// The name under which becalm stands guard: `argv[0]`.
 pub const NAME: &str = "becalm-guard";
@@ -32,6 +35,8 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct Guard {
     kill_after: Duration,
+    /// What goes with becalm, too.
+    pub(super) file: Option<PathBuf>,
     process: Option<Child>,
     /// The group that is to have one, and from when on.
     wanted: Option<(Pid, Instant)>,
@@ -42,6 +47,7 @@ impl Guard {
     pub fn new(kill_after: Duration) -> Self {
         Self {
             kill_after,
+            file: None,
             process: None,
             wanted: None,
         }
@@ -94,7 +100,8 @@ impl Guard {
     fn start(&self, group: Pid) -> io::Result<Child> {
         let mut command = itself::under(NAME)?;
         let kill_after = u64::try_from(self.kill_after.as_nanos()).unwrap_or(u64::MAX);
-        command.args([group.to_string(), kill_after.to_string()]);
+        command.args([group, getpgrp()].map(|it| it.to_string()));
+        command.arg(kill_after.to_string()).args(&self.file);
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         command.stderr(Stdio::null()).process_group(0).spawn()
     }
@@ -102,11 +109,36 @@ impl Guard {
 
 /// What the guard does.
 pub fn stand(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let group = arguments.next()?.to_str()?.parse().ok()?;
+    let group = arguments
+        .next()?
+        .to_str()?
+        .parse()
+        .ok()
+        .map(Pid::from_raw)?;
+    let becalms = arguments
+        .next()?
+        .to_str()?
+        .parse()
+        .ok()
+        .map(Pid::from_raw)?;
     let kill_after = arguments.next()?.to_str()?.parse().ok()?;
     let _ = io::copy(&mut io::stdin(), &mut io::sink());
-    end(Pid::from_raw(group), Duration::from_nanos(kill_after));
+    give_foreground(group, becalms);
+    if let Some(file) = arguments.next() {
+        let _ = fs::remove_file(file);
+    }
+    end(group, Duration::from_nanos(kill_after));
     Some(ExitCode::SUCCESS)
+}
+
+/// Who started becalm gets the terminal back, as when becalm ends by itself.
+fn give_foreground(group: Pid, becalms: Pid) {
+    if let Ok(terminal) = File::open("/dev/tty") {
+        if tcgetpgrp(&terminal) == Ok(group) {
+            let _unstopped = Unstopped::start();
+            let _ = tcsetpgrp(&terminal, becalms);
+        }
+    }
 }
 
 /// becalm has gone: the group goes, too.

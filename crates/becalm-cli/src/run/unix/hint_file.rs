@@ -5,7 +5,7 @@
 use std::fmt;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +15,7 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::geteuid;
 use tempfile::TempPath;
 
+use super::WITHOUT_WAITING;
 use crate::run::above::STOP;
 
 /// More than any hint takes; the rest of a longer file is not read.
@@ -23,7 +24,7 @@ const LONGEST: u64 = 256;
 const LOOKED_AT: usize = 32;
 const FIELD: &str = "retry-after:";
 
-/// The file by which a command gives a hint. Gone with the value; where becalm is killed, gone when
+/// The file by which one attempt gives a hint. Gone with the value; where becalm is killed, by its guard, or when
 /// the next one starts, which finds it without a lock.
 #[derive(Debug)]
 pub struct HintFile {
@@ -88,12 +89,6 @@ impl HintFile {
         &self.path
     }
 
-    /// Empties the file, so that no attempt speaks for an earlier one.
-    pub fn clear(&self) {
-        // A command may have put another file in its place, or taken it away.
-        let _ = File::create(&self.path);
-    }
-
     /// What the command wrote.
     ///
     /// # Errors
@@ -101,8 +96,7 @@ impl HintFile {
     /// What it wrote is no hint.
     pub fn read(&self) -> Result<Said, NoHint> {
         let mut bytes = Vec::new();
-        let read =
-            File::open(&self.path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
+        let read = open(&self.path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
         let text = String::from_utf8_lossy(&bytes);
         match text.trim() {
             "" => Ok(Said::Nothing),
@@ -140,6 +134,12 @@ fn folder() -> io::Result<PathBuf> {
     Ok(if is_own { own } else { temporary })
 }
 
+/// The command, or another user, may have put anything in its place.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).custom_flags(WITHOUT_WAITING).open(path)
+}
+
 /// A becalm that lives holds the lock of its file.
 fn remove_what_was_left(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
@@ -151,8 +151,7 @@ fn remove_what_was_left(folder: &Path) {
     };
     let paths = entries.flatten().map(|entry| entry.path());
     for path in paths.filter(hints).take(LOOKED_AT) {
-        let locked =
-            File::open(&path).map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock));
+        let locked = open(&path).map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock));
         if let Ok(Ok(_lock)) = locked {
             let _ = fs::remove_file(&path);
         }
@@ -196,15 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn no_attempt_speaks_for_an_earlier_one_and_nothing_is_left() {
+    fn what_stands_in_its_place_is_not_waited_for_and_nothing_is_left() {
         let file = HintFile::new().unwrap();
-        fs::write(file.path(), "3").unwrap();
-        file.clear();
-        assert_eq!(file.read(), Ok(Said::Nothing));
-        fs::remove_file(file.path()).unwrap();
-        file.clear();
-        assert_eq!(file.read(), Ok(Said::Nothing));
         let path = file.path().to_owned();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(file.read(), Ok(Said::Nothing));
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(file.read(), Ok(Said::Nothing));
         drop(file);
         assert!(!path.exists());
     }

@@ -29,11 +29,10 @@ pub struct Hooks {
 
 impl Hooks {
     /// What is granted to one that starts now.
-    pub fn terms(&self, now: Instant, deadline: Option<Instant>) -> Terms {
+    pub fn terms(&self, now: Instant) -> Terms {
         Terms {
             attempt_timeout: Some(now.after(self.timeout)),
-            deadline,
-            foreground: false,
+            ..Terms::default()
         }
     }
 }

@@ -1,5 +1,8 @@
 //! What stands around the attempts: the clock, the signals, the terminal?
 
+use std::io;
+use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use becalm::time::Instant;
@@ -10,6 +13,7 @@ use super::guard::Guard;
 use super::inbox::{Event, Inbox};
 use super::orphans::bury_orphans;
 use super::terminal::{self, Terminal};
+use crate::run::course::layers::Above;
 use crate::run::course::progress::complain;
 use crate::run::course::terms::Terms;
 
@@ -23,6 +27,8 @@ pub struct Host {
     clock: Box<dyn Fn() -> Instant>,
     pub(super) terminal: Option<Terminal>,
     pub(super) guard: Guard,
+    /// The becalm around this one.
+    pub above: Above,
     pub(super) kill_after: Duration,
     pub(super) told_to_end: Option<Signal>,
     told_at: Instant,
@@ -33,6 +39,10 @@ pub struct Host {
     /// What becalm sends to its own group reaches becalm, too.
     pub(super) own_echo: Option<Signal>,
     outputs_ended: usize,
+    /// Something of a command still runs, and cannot be ended.
+    pub has_leftovers: bool,
+    /// Work was left that others hold up, and they hold up more of it.
+    pub has_left_work: bool,
     /// What was [told once](Self::tell_once).
     told: Vec<&'static str>,
 }
@@ -40,13 +50,19 @@ pub struct Host {
 impl Host {
     /// A host of commands that have this long between TERM, or the signal that ends becalm, and
     /// KILL.
-    pub fn new(inbox: Inbox, clock: Box<dyn Fn() -> Instant>, kill_after: Duration) -> Self {
+    pub fn new(
+        inbox: Inbox,
+        clock: Box<dyn Fn() -> Instant>,
+        kill_after: Duration,
+        above: Above,
+    ) -> Self {
         let terminal = Terminal::of_stdin();
         Self {
             inbox,
             clock,
             terminal,
             guard: Guard::new(kill_after),
+            above,
             kill_after,
             told_to_end: None,
             told_at: Instant::NEVER,
@@ -54,6 +70,8 @@ impl Host {
             interrupt: None,
             own_echo: None,
             outputs_ended: 0,
+            has_leftovers: false,
+            has_left_work: false,
             told: Vec::new(),
         }
     }
@@ -123,9 +141,38 @@ impl Host {
         std::mem::take(&mut self.outputs_ended) >= count
     }
 
+    /// Stays with work that may wait for others; its result. When becalm is told to end it has as long as a command,
+    /// and has no result then.
+    ///
+    /// # Errors
+    ///
+    /// The operating system refuses a thread.
+    pub fn stay_with<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<Option<T>> {
+        if self.has_left_work {
+            return Ok(None);
+        }
+        let inbox = self.inbox.sender();
+        let thread = thread::Builder::new().spawn(move || {
+            let result = work();
+            let _ = inbox.send(Event::OutputEnded);
+            result
+        })?;
+        self.has_left_work = !self.wait_for_outputs(1);
+        let result = (!self.has_left_work).then(|| thread.join());
+        Ok(result.and_then(Result::ok))
+    }
+
     /// Whether a command can be put in the foreground of the terminal.
     pub fn may_lend_terminal(&self) -> bool {
         self.terminal.as_ref().is_some_and(Terminal::may_be_lent)
+    }
+
+    /// A file that is to go when becalm is killed.
+    pub fn guard_file(&mut self, path: Option<&Path>) {
+        self.guard.file = path.map(Path::to_owned);
     }
 
     /// A command puts itself in the foreground.

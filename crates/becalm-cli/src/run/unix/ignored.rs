@@ -19,10 +19,13 @@ pub struct Ignored(u64);
 impl Ignored {
     /// Those that are ignored now. Asked before becalm handles any.
     pub fn at_start() -> Self {
-        std::fs::read_to_string("/proc/self/status")
-            .ok()
-            .and_then(|status| Self::told(&status))
-            .unwrap_or_else(Self::found_out)
+        Self::told_at_start().unwrap_or_else(Self::found_out)
+    }
+
+    /// Those that the system tells of, if it does.
+    pub fn told_at_start() -> Option<Self> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        Self::told(&status)
     }
 
     /// Whether this one is.

@@ -1,6 +1,7 @@
 //! What does becalm wait for, all at once? Signals, the ends of its threads, and the time.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -96,6 +97,15 @@ impl Inbox {
         let wait = until.since(now).min(Duration::from_secs(86_400));
         // Disconnected it cannot be: the inbox holds a sender itself.
         self.events.recv_timeout(wait).ok()
+    }
+}
+
+/// A file that may not grow (`ulimit -f`) is an error of who writes it, and no end by a signal. Commands start with
+/// the signal as becalm found it.
+pub fn outlive_full_files() {
+    let is_left = Ignored::told_at_start().is_some_and(|it| it.contains(Signal::SIGXFSZ));
+    if !is_left {
+        let _ = signal_hook::flag::register(Signal::SIGXFSZ as i32, Arc::default());
     }
 }
 

@@ -2,6 +2,8 @@
 
 use nix::unistd::{Pid, getpid, getsid};
 
+use super::processes::{self, Process};
+
 /// Makes becalm the parent of what its commands leave behind, so that the dead among it are buried
 /// and do not count as alive: not every container has a first process that does it.
 pub fn adopt_orphans() {
@@ -40,21 +42,8 @@ pub fn bury_orphans(kept: &[Pid]) {
 /// The living among those that becalm has adopted and that are of its own session. Another session is
 /// where a program goes that is to live longer. `None` where the system does not tell.
 pub fn adopted() -> Option<Vec<Pid>> {
-    let is_told = cfg!(target_os = "linux") && std::path::Path::new("/proc/self/stat").exists();
-    let processes = is_told.then(|| std::fs::read_dir("/proc"))?.ok()?;
-    let is_adopted = |id: &Pid| {
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-        // proc(5): state, parent, group, session stand behind the name.
-        let fields = stat.rsplit(')').next().unwrap_or_default();
-        let fields: Vec<_> = fields.split_ascii_whitespace().take(4).collect();
-        let is = |field: usize, id: Option<Pid>| {
-            id.is_some_and(|id| fields.get(field).is_some_and(|it| *it == id.to_string()))
-        };
-        is(1, Some(getpid())) && is(3, getsid(None).ok()) && fields.first() != Some(&"Z")
-    };
-    let ids = processes.flatten().filter_map(|entry| {
-        let id = entry.file_name().to_str()?.parse().ok()?;
-        Some(Pid::from_raw(id))
-    });
-    Some(ids.filter(is_adopted).collect())
+    let (own, session) = (getpid(), getsid(None).ok());
+    let is_adopted = |it: &Process| it.parent == own && Some(it.session) == session && it.lives();
+    let found = processes::all()?.into_iter().filter(is_adopted);
+    Some(found.map(|it| it.id).collect())
 }

@@ -8,6 +8,7 @@ use nix::unistd::Pid;
 
 use super::group::{Group, Leader};
 use super::host::Host;
+use super::leftovers::kill_by_control_group;
 use super::orphans::adopted;
 use super::terminal::{self, Terminal};
 use super::witness;
@@ -18,19 +19,23 @@ use crate::run::course::terms::{Kill, Terms};
 /// or stuck in the kernel: no waiting helps.
 const AFTER_KILL: Duration = Duration::from_secs(1);
 
+/// As long for a command that may be killed: it is stuck in the kernel then.
+const STUCK: Duration = Duration::from_secs(10);
+
 /// How often a group is asked whether it is gone: quickly at first, then every 20 ms.
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 const LONGEST_LOOK: Duration = Duration::from_millis(20);
 
 impl Host {
     /// Stays with a command until it and all of its group have ended.
-    pub fn see_to_the_end(&mut self, group: &mut Group, terms: Terms) -> Ending {
+    pub fn see_to_the_end(&mut self, group: &mut Group, mut terms: Terms) -> Ending {
         if terms.foreground {
             self.lend_terminal(group);
         }
         self.guard.begin(group.id(), self.now());
         let mut limit = None;
         let mut kill = Kill::NotYet;
+        let mut given_up_after = STUCK;
         let ending = loop {
             match group.leader() {
                 Leader::Ended(ending) => break ending,
@@ -42,17 +47,26 @@ impl Host {
                 kill.arm(self.kill_time(now));
             } else if limit.is_none() {
                 limit = terms.passed(now);
+                if limit.is_some() && self.above.has_gone() {
+                    terms = terms.without_above();
+                    limit = terms.passed(now);
+                }
                 if limit.is_some() {
                     group.end_with(Signal::SIGTERM);
                     kill.arm(now.after(self.kill_after));
                 }
             }
-            kill_if_due(&mut kill, now, group);
+            if !kill_if_due(&mut kill, now, group) {
+                given_up_after = AFTER_KILL;
+            }
+            if matches!(kill, Kill::Sent(time) if now >= time.after(given_up_after)) {
+                break Ending::Signalled(Signal::SIGKILL as i32);
+            }
             self.guard(now);
             let alarm = match kill {
                 Kill::NotYet => terms.first(),
                 Kill::At(time) => Some(time),
-                Kill::Sent(_) => None,
+                Kill::Sent(time) => Some(time.after(given_up_after)),
             };
             let alarm = alarm.into_iter().chain(self.guard.due()).min();
             if let Some(event) = self.next_event(alarm) {
@@ -63,8 +77,12 @@ impl Host {
             }
         };
         self.ask_witness(ending, limit.is_none());
+        if limit.is_none() {
+            self.let_leave(group);
+        }
         let kill = self.sweep(group, kill);
         self.guard.end();
+        self.tell_leftovers(group);
         if let Kill::Sent(_) = kill {
             self.kill_adopted();
         }
@@ -188,8 +206,11 @@ impl Host {
     }
 }
 
-fn kill_if_due(kill: &mut Kill, now: Instant, group: &Group) {
-    if kill.is_due(now) {
-        group.signal(Signal::SIGKILL);
+/// Kills the group if it is time; `false` if that is out of becalm's reach.
+fn kill_if_due(kill: &mut Kill, now: Instant, group: &Group) -> bool {
+    if !kill.is_due(now) || group.kill() {
+        return true;
     }
+    kill_by_control_group(group.id());
+    false
 }

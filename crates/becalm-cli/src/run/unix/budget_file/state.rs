@@ -16,10 +16,7 @@ const TITLE: &str = "becalm-budget/1";
 impl State {
     /// Adds this much, up to the burst.
     pub fn add(&mut self, micros: u64, burst: u64) {
-        // A process with a smaller burst than the others' takes nothing away from them.
-        self.micros = self
-            .micros
-            .max(burst.min(self.micros.saturating_add(micros)));
+        self.micros = burst.min(self.micros.saturating_add(micros));
     }
 
     /// Adds what the time since the last change has brought.

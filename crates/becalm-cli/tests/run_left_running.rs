@@ -1,0 +1,209 @@
+//! What does becalm do with what it cannot end, and with what is to live on?
+
+#![cfg(target_os = "linux")] // setsid(1), setpriv(1), /proc
+
+mod run_support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::Instant;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use run_support::{Done, Folder, RunCommand, becalm, is_running};
+
+#[test]
+fn k3_what_a_command_puts_into_a_session_of_its_own_at_last_lives_on() {
+    for script in [
+        "setsid sleep 1000 >/dev/null 2>&1 & echo $!",
+        "setsid sh -c 'exec sleep 1000' >/dev/null 2>&1 & echo $!; exit 3",
+        "(setsid sleep 1000 >/dev/null 2>&1 & echo $!) & wait",
+    ] {
+        for _ in 0..10 {
+            let done = becalm().flags("--attempts 1").sh(script);
+            let id = done.out().trim().to_owned();
+            assert!(is_running(&id), "{script}: {}", done.err());
+            kill(Pid::from_raw(id.parse().unwrap()), Signal::SIGKILL).unwrap();
+        }
+    }
+}
+
+#[test]
+fn k3_what_stays_in_the_group_is_ended_busy_or_not() {
+    for rest in [
+        "sleep 1000",
+        "yes > /dev/null",
+        "sh -c \"while :; do sleep 0.01; done\"",
+    ] {
+        let done = becalm().sh(&format!("{rest} & echo $!; exit 0"));
+        assert_eq!(done.code(), 0);
+        assert!(!is_running(done.out().trim()), "{rest}: {}", done.err());
+    }
+}
+
+/// becalm as another user, and a program by which that one becomes root. Only root can make both.
+struct Other {
+    folder: Folder,
+}
+
+impl Other {
+    fn new() -> Option<Self> {
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("this test needs root");
+            return None;
+        }
+        let folder = Folder::new();
+        let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"]
+            .into_iter()
+            .find(|it| fs::exists(it).unwrap());
+        let place = |from: &str, name: &str, mode| {
+            let to = folder.path(name);
+            fs::copy(from, &to).unwrap();
+            fs::set_permissions(&to, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        place(setpriv.unwrap(), "as-root", 0o4755);
+        place(env!("CARGO_BIN_EXE_becalm"), "becalm", 0o755);
+        fs::create_dir(folder.path("tmp")).unwrap();
+        fs::set_permissions(folder.path("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
+        fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+        Some(Self { folder })
+    }
+
+    /// A line of shell that runs becalm as that user, in which `@root` makes root of a command.
+    fn line(&self, line: &str) -> String {
+        let path = |name: &str| self.folder.path(name).display().to_string();
+        let root = format!("{} --reuid 0 --regid 0 --clear-groups", path("as-root"));
+        let other = format!(
+            "env TMPDIR={} setpriv --reuid 65534 --regid 65534 --clear-groups {} run",
+            path("tmp"),
+            path("becalm")
+        );
+        line.replace("@run", &other).replace("@root", &root)
+    }
+
+    fn becalm(&self) -> RunCommand {
+        let words = self.line("@run");
+        let mut words = words.split(' ').map(str::to_owned);
+        becalm().with(|command| {
+            let mut other = Command::new(words.next().unwrap());
+            other.args(words).stdin(std::process::Stdio::null());
+            other
+                .stdout(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::piped());
+            *command = other;
+        })
+    }
+}
+
+/// The processes that becalm says it left, killed by who may.
+fn left(done: &Done) -> Vec<String> {
+    let err = done.err();
+    let told = err
+        .lines()
+        .find(|line| line.contains("cannot end what still runs"));
+    let told = told.unwrap_or_else(|| panic!("nothing is said: {err}"));
+    let ids: Vec<_> = told
+        .split("process ")
+        .skip(1)
+        .map(|rest| rest.split(' ').next().unwrap().to_owned())
+        .collect();
+    for id in &ids {
+        assert!(is_running(id));
+        kill(Pid::from_raw(id.parse().unwrap()), Signal::SIGKILL).unwrap();
+    }
+    ids
+}
+
+#[test]
+fn k4_what_cannot_be_signalled_is_left_in_time_and_told() {
+    let Some(other) = Other::new() else { return };
+    for script in [
+        "echo ready; exec @root sleep 1000 >/dev/null 2>&1",
+        "echo ready; @root sleep 1000 >/dev/null 2>&1 & wait",
+    ] {
+        let flags = "--base 0 --attempt-timeout 1s --kill-after 50ms";
+        let done = other.becalm().flags(flags).sh(&other.line(script));
+        assert_eq!(
+            (done.code(), done.out().as_str()),
+            (124, "ready\n"),
+            "{}",
+            done.err()
+        );
+        assert!(done.err().contains("sleep (user 0)"), "{}", done.err());
+        assert_eq!(left(&done).len(), 1);
+    }
+    // Told to end, it ends by the signal.
+    let mut running = other
+        .becalm()
+        .flags("--kill-after 50ms")
+        .start_sh(&other.line(
+            "(until grep -q sleep /proc/$$/comm; do sleep 0.01; done; echo ready) &
+         exec @root sleep 1000 >/dev/null 2>&1",
+        ));
+    running.line();
+    let start = Instant::now();
+    running.signal(Signal::SIGTERM);
+    let done = running.finish();
+    assert!(start.elapsed() < run_support::HANG);
+    assert_eq!(done.died_by(), Some(15));
+    left(&done);
+    // What a command leaves behind stands in the way of another attempt, and not of success.
+    for (code, attempts) in [(0, 1), (7, 1)] {
+        let done = other.becalm().flags("--base 0 --kill-after 50ms").sh(&other.line(&format!(
+            "echo try; @root sleep 1000 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do sleep 0.01; done; exit {code}"
+        )));
+        assert_eq!(
+            (done.code(), done.out().lines().count()),
+            (code, attempts),
+            "{}",
+            done.err()
+        );
+        left(&done);
+    }
+}
+
+#[test]
+fn k4_a_control_group_that_is_delegated_ends_what_cannot_be_signalled() {
+    let Some(other) = Other::new() else { return };
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let mount = mounts
+        .lines()
+        .find(|line| line.split(' ').nth(2) == Some("cgroup2"));
+    let own = mount.map(|line| {
+        format!(
+            "{}/becalm-test-{}",
+            line.split(' ').nth(1).unwrap(),
+            std::process::id()
+        )
+    });
+    let Some(own) = own.filter(|own| fs::create_dir(own).is_ok()) else {
+        return eprintln!(
+            "this test needs a control group of the second version that it can divide"
+        );
+    };
+    if !fs::exists(format!("{own}/cgroup.kill")).unwrap() {
+        fs::remove_dir(&own).unwrap();
+        return eprintln!("this test needs cgroup.kill (Linux 5.14)");
+    }
+    let line = format!(
+        "for file in {own} {own}/cgroup.procs; do chown 65534 $file; done; echo $$ > {own}/cgroup.procs
+         @run --attempts 1 --attempt-timeout 1s --kill-after 50ms -- @root sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1'; code=$?
+         echo $$ > {own}/../cgroup.procs; exit $code"
+    );
+    let output = Command::new("sh")
+        .args(["-c", &other.line(&line)])
+        .output()
+        .unwrap();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let lives = is_running(&id);
+    if lives {
+        kill(Pid::from_raw(id.parse().unwrap()), Signal::SIGKILL).unwrap();
+    }
+    while fs::remove_dir(&own).is_err() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(output.status.code(), Some(124), "{err}");
+    assert!(!lives && !err.contains("still runs"), "{err}");
+}
