@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use becalm_ws::session::{Envelope, Hello, SessionSettings};
-use becalm_ws::{Client, Message};
+use becalm_ws::{Client, Heartbeat, Message};
 use futures_util::{SinkExt, StreamExt};
 
 use crate::servers::{Kind, QUICK, Running, open};
@@ -130,4 +130,47 @@ async fn the_session_of_a_client_that_stops_waits_for_another_connection() {
     until(|| sessions.counts().attached == 1).await;
     until(|| sessions.counts().detached == 1).await;
     within(serving).await.unwrap();
+}
+
+/// Clients that are connected and then neither read nor answer, as those behind a cable that was pulled.
+async fn half_open_sockets_are_found(sockets: usize) {
+    let heartbeat = Heartbeat::new(Duration::from_secs(2), Duration::from_secs(5));
+    let running = Running::start(Kind::Plain, open().heartbeat(heartbeat)).await;
+    let mut stopped = Vec::new();
+    let mut latest = Instant::now();
+    for _ in 0..sockets {
+        stopped.push(running.socket("/").await);
+        latest = Instant::now();
+    }
+    let patience = Duration::from_secs(60);
+    let gone = async {
+        while running.server.metrics().connections_active > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let most = running.server.metrics().connections_active;
+    assert!(tokio::time::timeout(patience, gone).await.is_ok());
+    println!(
+        "{sockets} half-open sockets, {most} of them at once: all found within {:.1?} of the last",
+        latest.elapsed()
+    );
+    assert_eq!(stopped.len(), sockets);
+    // Its places are free, and somebody who is there is not taken for gone.
+    let mut alive = within(running.socket("/")).await;
+    within(alive.send("hello".into())).await.unwrap();
+    let heard =
+        async { while !matches!(alive.next().await, Some(Ok(message)) if message.is_text()) {} };
+    within(heard).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_half_open_sockets_are_found() {
+    half_open_sockets_are_found(50).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "10,000 descriptors: scripts/prove ws-half-open"]
+async fn in_full() {
+    let sockets = std::env::var("BECALM_SOCKETS").map_or(5_000, |text| text.parse().unwrap());
+    half_open_sockets_are_found(sockets).await;
 }

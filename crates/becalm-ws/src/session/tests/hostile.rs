@@ -276,6 +276,18 @@ fn spoilt(random: &mut SplitMix64, message: &Message) -> Message {
 
 #[test]
 fn garbage_ends_in_an_error_and_never_in_a_panic() {
+    is_answered_with_errors(55_000);
+}
+
+#[test]
+#[ignore = "minutes without optimisations: scripts/prove ws-hostile"]
+fn in_full() {
+    let frames = std::env::var("BECALM_FRAMES").map_or(2_000_000, |text| text.parse().unwrap());
+    is_answered_with_errors(frames);
+}
+
+/// So many frames, six of eleven to a server and the others to a client, of which some are as they should be.
+fn is_answered_with_errors(frames: usize) {
     let mut random = SplitMix64::new(9);
     let sessions = sessions();
     let words = [
@@ -292,7 +304,8 @@ fn garbage_ends_in_an_error_and_never_in_a_panic() {
         received: 0,
     }
     .write();
-    for _ in 0..5_000 {
+    let (mut broken, mut said_in_all) = (0, 0);
+    for _ in 0..frames.div_ceil(11) {
         let mut said = vec![hello()];
         for _ in 0..6 {
             let word = &words[usize::try_from(random.next_u64() % 6).unwrap()];
@@ -300,9 +313,11 @@ fn garbage_ends_in_an_error_and_never_in_a_panic() {
         }
         let pipe = Pipe::default();
         let mut task = Task::new(&sessions, &pipe, "eve");
+        said_in_all += said.len() + 4;
         pipe.lock().at_server.extend(said);
         for _ in 0..10 {
-            let _ = task.poll();
+            let lost = task.poll();
+            broken += usize::from(matches!(lost, Some(Err(Some(Lost::Protocol(_))))));
         }
         // The client's half.
         let mut client = Resuming::new(Resume::default(), &WebSocketConfig::default());
@@ -325,4 +340,6 @@ fn garbage_ends_in_an_error_and_never_in_a_panic() {
         counts.attached == 0 && counts.bytes <= 8 * 1024,
         "{counts:?}"
     );
+    println!("{said_in_all} frames: {broken} connections to a server have broken, and {counts:?}");
+    assert!(broken > frames / 22, "{broken} of {frames}");
 }

@@ -188,12 +188,17 @@ impl World {
                 assert_eq!(is_first, client.id.is_none());
                 assert!(!is_first || why == Cold::New);
                 if let Some(old) = client.id {
+                    let (waiting, beyond) = client.outbox.take_out();
+                    let waits = unsent.len() + waiting.len() + usize::from(beyond.is_some());
+                    self.reached.beyond += usize::from(waits > 2);
                     self.truths[&old]
                         .up
-                        .gives_up(&[unconfirmed, unsent].concat());
-                    client.new_from = client.numbers;
-                    let left = client.outbox.take_all();
-                    self.reached.beyond += usize::from(left.len() > 2);
+                        .gives_up(&[unconfirmed, unsent.clone()].concat());
+                    // What no connection was given goes over the new session, and nothing else.
+                    let carried: Vec<_> = unsent.into_iter().chain(waiting).collect();
+                    let first = carried.first().or(beyond.as_ref()).map(number);
+                    client.new_from = first.unwrap_or(client.numbers);
+                    client.outbox.put_back(carried, beyond);
                 }
                 client.id = client.session.id();
             }
