@@ -72,7 +72,10 @@ impl Messages {
             else {
                 return Ok(());
             };
-            self.unsent.drain(..sent?);
+            match sent? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                sent => drop(self.unsent.drain(..sent)),
+            }
         }
         match Pin::new(&mut self.stream).poll_flush(context) {
             Poll::Ready(flushed) => flushed,

@@ -29,7 +29,7 @@
 //! | when | then |
 //! |---|---|
 //! | the connection is lost: the server, a network, `CLIENT KILL` | it is dialled again, at the pace of the [`Connection`] that it is of and by the same [`Reconnect`](crate::Reconnect); all topics are subscribed again. [`Event::Lost`], then [`Event::MayHaveMissed`] |
-//! | nothing comes for as long as [`Builder::idle`](crate::Builder::idle) (30 s) | the server is asked by `PING`. If nothing comes for as long as an answer may take ([`Builder::response_timeout`](crate::Builder::response_timeout), 1 s), the connection is lost: one that is half open is found |
+//! | nothing comes for as long as [`Builder::idle`](crate::Builder::idle) (30 s, at least 100 ms) | the server is asked by `PING`. If nothing comes for as long as an answer may take ([`Builder::response_timeout`](crate::Builder::response_timeout), 1 s), the connection is lost: one that is half open is found |
 //! | you are slower than those who publish | nothing is read ahead, so that memory stays what one message takes. The server keeps what you have not read, up to its `client-output-buffer-limit` (for subscriptions 32 MB, or 8 MB for a minute), and then closes: you get what the network holds, then [`Event::Lost`] and [`Event::MayHaveMissed`] |
 //! | a message is longer than [`Builder::answer_bytes`](crate::Builder::answer_bytes) | the connection is lost, the message is skipped |
 //! | the server refuses a topic: a right, a channel of another node of a cluster | [`Event::Refused`], and the others go on |
@@ -97,7 +97,7 @@ pub struct Subscription {
     began: Instant,
     line: Line,
     /// The next dial, or the next look at a connection that is silent.
-    alarm: Pin<Box<Sleep>>,
+    alarm: Option<Pin<Box<Sleep>>>,
     /// When something came last, or the first answer was asked for that is due.
     quiet_since: Instant,
 }
@@ -127,7 +127,7 @@ impl Connection {
         let now = Instant::now();
         Subscription {
             dialler: Arc::clone(&core.dialler),
-            idle: core.idle,
+            idle: core.idle.max(Duration::from_millis(100)),
             response_timeout: core.response_timeout,
             topics: Topics::new(topics.into_iter().map(Into::into).collect()),
             confirmed: Confirmed::default(),
@@ -138,7 +138,7 @@ impl Connection {
             ),
             began: now,
             line: Line::Away(None),
-            alarm: Box::pin(sleep(Duration::ZERO)),
+            alarm: None,
             quiet_since: now,
         }
     }
@@ -170,9 +170,8 @@ impl Subscription {
                         self.line = Line::Dialling(dial.id, Dial(task));
                     }
                     Next::Wait(until) => {
-                        let at = self.began + until.since(time::Instant::ZERO);
-                        self.alarm.as_mut().reset(at);
-                        ready!(self.alarm.as_mut().poll(context));
+                        self.look_in(until.since(now));
+                        ready!(self.poll_alarm(context));
                     }
                     _ => {
                         let error = error.take();
@@ -243,7 +242,7 @@ impl Subscription {
                 self.reconnector.message(id);
                 continue;
             }
-            ready!(self.alarm.as_mut().poll(context));
+            ready!(self.poll_alarm(context));
             self.look()?;
         }
     }
@@ -256,8 +255,20 @@ impl Subscription {
 
     fn expect_answer(&mut self) {
         self.quiet_since = Instant::now();
-        let at = self.quiet_since + self.response_timeout;
-        self.alarm.as_mut().reset(at);
+        self.look_in(self.response_timeout);
+    }
+
+    /// Looks again, at the latest tomorrow: a setting may say never.
+    fn look_in(&mut self, within: Duration) {
+        let within = within.min(Duration::from_secs(86_400));
+        self.alarm = Some(Box::pin(sleep(within)));
+    }
+
+    fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.alarm {
+            Some(alarm) => alarm.as_mut().poll(context),
+            None => Poll::Ready(()),
+        }
     }
 
     /// Looks at a connection over which nothing comes now. Asks whether the server is there, if that has been so for long.
@@ -268,8 +279,9 @@ impl Subscription {
         } else {
             self.idle
         };
-        if self.quiet_since.elapsed() < within {
-            self.alarm.as_mut().reset(self.quiet_since + within);
+        let quiet = self.quiet_since.elapsed();
+        if quiet < within {
+            self.look_in(within.saturating_sub(quiet));
         } else if is_due {
             let silent = "the server answers no more";
             return Err(io::Error::new(io::ErrorKind::TimedOut, silent).into());

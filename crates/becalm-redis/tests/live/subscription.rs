@@ -374,3 +374,25 @@ async fn one_that_waits_for_nothing_holds_no_dial_of_others() {
     );
     set.await.expect("it has its turn").expect("it is set");
 }
+
+/// Settings that say never, and a program that has no runtime yet.
+#[test]
+fn it_is_made_outside_of_a_runtime_and_goes_on_in_another() {
+    let mut server = Server::started(&[]);
+    let builder = Builder::new(&server.url()).expect("an address");
+    let builder = builder.idle(Duration::MAX).response_timeout(Duration::MAX);
+    let redis = builder.build().expect("valid settings");
+    let mut heard = redis.subscribe(["a"]);
+    let runtime = || tokio::runtime::Runtime::new().expect("a runtime");
+    runtime().block_on(async {
+        confirmed(&mut heard, 1).await;
+        let nothing = timeout(Duration::from_millis(100), heard.next()).await;
+        assert!(nothing.is_err(), "{nothing:?}");
+    });
+    server.kill();
+    server.start();
+    runtime().block_on(async {
+        assert_eq!(next_told(&mut heard).await, "lost");
+        assert_eq!(next_told(&mut heard).await, "missed");
+    });
+}
