@@ -73,8 +73,9 @@ pub(crate) enum Fate {
     Unknown,
 }
 
-const SERVER: &str = "(SELECT system_identifier FROM pg_control_system()) || '/' || \
-     (SELECT timeline_id FROM pg_control_checkpoint()) AS cluster, \
+/// The timeline is that of the log which is written: the control file's is the old one up to the checkpoint after a promotion.
+const SERVER: &str = "(SELECT system_identifier FROM pg_control_system()) || '/' || CASE WHEN pg_is_in_recovery() THEN '' \
+     ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END AS cluster, \
      extract(epoch FROM pg_postmaster_start_time()) || '/' || (SELECT extract(epoch FROM backend_start) \
      FROM pg_stat_activity WHERE backend_type = 'checkpointer') AS start";
 
