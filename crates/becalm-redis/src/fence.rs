@@ -94,12 +94,12 @@ fn not_sent_again(reason: &str) -> RedisError {
 pub(crate) struct Fence {
     /// Not known to be ended, of which all but the last are given up.
     former: Mutex<Vec<Arc<Client>>>,
-    /// How many connections have broken when they asked, in a row; [`ANSWERS`] from the first answer on.
-    broken: AtomicU8,
+    /// How many connections have asked without an answer; [`ANSWERS`] from the first answer on.
+    unanswered: AtomicU8,
 }
 
 const ANSWERS: u8 = u8::MAX;
-/// A proxy that hangs up on a command which it does not know is not asked again.
+/// A proxy that hangs up on a command which it does not know, or is silent, is not asked again.
 const TOLERATED: u8 = 2;
 
 impl Fence {
@@ -109,22 +109,18 @@ impl Fence {
         &self,
         redis: &mut MultiplexedConnection,
     ) -> RedisResult<Arc<Client>> {
-        if self.broken.load(Ordering::Relaxed) == TOLERATED {
-            return Ok(Arc::new(Client::without_name("it hung up on CLIENT INFO")));
+        let order = Ordering::Relaxed;
+        // Before it asks: a dial may be cut while it waits.
+        let more = |unanswered| (unanswered < TOLERATED).then(|| unanswered + 1);
+        if self.unanswered.fetch_update(order, order, more) == Err(TOLERATED) {
+            let reason = "it did not answer CLIENT INFO";
+            return Ok(Arc::new(Client::without_name(reason)));
         }
         let former = self.former().clone();
         let asking = asking(&former);
-        let asked = redis.send_packed_commands(&asking, 0, former.len() + 1);
-        let answers = match asked.await {
-            Ok(answers) => answers,
-            Err(error) => {
-                let more = |broken| (broken != ANSWERS).then(|| broken + 1);
-                let order = Ordering::Relaxed;
-                let _ = self.broken.fetch_update(order, order, more);
-                return Err(error);
-            }
-        };
-        self.broken.store(ANSWERS, Ordering::Relaxed);
+        let answers = redis.send_packed_commands(&asking, 0, former.len() + 1);
+        let answers = answers.await?;
+        self.unanswered.store(ANSWERS, order);
         for answer in &answers {
             if let Value::ServerError(error) = answer
                 && passes(error.code())

@@ -76,7 +76,9 @@ async fn last_acknowledged_stands(rounds: u64, delays: &[u64]) -> usize {
             all.spawn(async move {
                 let proxy = Proxy::to(server.port()).await;
                 let unpaid = Policy::default().budget(Budget::None).retrier();
-                let redis = Builder::new(&proxy.url()).expect("an address");
+                let protocol = ["", "/?protocol=resp3"][at % 2];
+                let url = proxy.url() + protocol;
+                let redis = Builder::new(&url).expect("an address");
                 let redis = redis.commands(unpaid.expect("a valid policy")).build();
                 let redis = redis.expect("valid settings");
                 let key = format!("{at}-{kind}");
@@ -245,35 +247,35 @@ async fn nobody_else_is_thrown_out() {
     }
 }
 
-/// A proxy that hangs up on commands which it does not know is asked no more, and its commands are sent.
+/// A proxy that does not know a command, and hangs up or is silent, is asked no more.
 #[tokio::test]
-async fn who_hangs_up_when_it_is_asked_is_asked_no_more() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("redis://{}", listener.local_addr().expect("an address"));
-    tokio::spawn(async move {
-        while let Ok((client, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let mut client = BufReader::new(client);
-                while let Some(words) = command(&mut client).await {
-                    let answer = match &*words[0] {
-                        "PING" => "+PONG\r\n",
-                        "GET" => "$2\r\n17\r\n",
-                        _ => break,
-                    };
-                    let _ = client.get_mut().write_all(answer.as_bytes()).await;
-                }
-            });
-        }
-    });
-    let mut redis = Connection::open(&url).expect("an address");
-    assert_eq!(redis.get("k").await, Ok(17));
-    let error = redis
-        .set::<_, _, ()>("k", 1)
-        .await
-        .expect_err("it hangs up");
-    assert!(
-        error.to_string().contains("hung up on CLIENT INFO"),
-        "{error}"
-    );
-    assert_eq!(redis.get("k").await, Ok(17));
+async fn who_does_not_answer_when_it_is_asked_is_asked_no_more() {
+    for is_silent in [false, true] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("redis://{}", listener.local_addr().expect("an address"));
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let mut client = BufReader::new(client);
+                    while let Some(words) = command(&mut client).await {
+                        let answer = match &*words[0] {
+                            "PING" => "+PONG\r\n",
+                            "GET" => "$2\r\n17\r\n",
+                            "CLIENT" if is_silent => continue,
+                            _ => break,
+                        };
+                        let _ = client.get_mut().write_all(answer.as_bytes()).await;
+                    }
+                });
+            }
+        });
+        let redis = Builder::new(&url).expect("an address");
+        let redis = redis.dial_timeout(Duration::from_millis(200)).build();
+        let mut redis = redis.expect("valid settings");
+        assert_eq!(redis.get("k").await, Ok(17));
+        let written = redis.set::<_, _, ()>("k", 1).await;
+        let error = written.expect_err("it hangs up").to_string();
+        assert!(error.contains("did not answer CLIENT INFO"), "{error}");
+        assert_eq!(redis.get("k").await, Ok(17));
+    }
 }
