@@ -245,7 +245,7 @@ setters! {
 impl Policy {
     /// Refuses values that are out of range or do not fit together, naming the field and the remedy.
     ///
-    /// Legal but dangerous policies pass: see `Policy::lints` (feature `text`).
+    /// Legal but dangerous policies pass: see `Policy::lints` (feature `lints`).
     pub fn validate(&self) -> Result<(), InvalidPolicy> {
         use InvalidPolicy as Refused;
         let (base, cap) = (self.base, self.cap);
