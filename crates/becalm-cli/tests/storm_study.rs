@@ -50,6 +50,31 @@ fn another_seed_gives_another_sample() {
 }
 
 #[test]
+fn s2_the_order_of_flags_decides_nothing() {
+    let decision = |compare: &str| {
+        let flags = [
+            "metastable",
+            "--quick",
+            "--runs",
+            "2",
+            "--json",
+            "--compare",
+            compare,
+        ];
+        let document: Value = serde_json::from_str(&told(&flags)).expect("JSON");
+        document["decision"].clone()
+    };
+    let first = decision("attempts=1,full,equal,budget=none");
+    assert!(first["take"].is_string(), "{first}");
+    for other in [
+        "budget=none,equal,full,attempts=1",
+        "equal,attempts=1,budget=none,full",
+    ] {
+        assert_eq!(decision(other), first);
+    }
+}
+
+#[test]
 fn the_document_has_what_the_terminal_tells() {
     let document: Value = serde_json::from_str(&herd(&["--json"])).expect("JSON");
     assert_eq!(document["schema"], 1);

@@ -5,6 +5,7 @@
 //! under the names that they have here: names and units are stable, and a value that does not exist
 //! is `null`.
 
+mod choice;
 mod document;
 
 use std::time::Duration;
@@ -12,6 +13,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::world::Ceiling;
+
+pub use choice::{Choice, choice};
 
 /// The result of a study of a scenario.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -48,6 +51,9 @@ pub struct Contender {
     pub name: String,
     /// What it is, in a line.
     pub policy: String,
+    /// The parameters of its scenario where a sweep goes through them, such as `load=0.5`; empty for none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub world: String,
     /// What happened to the service.
     pub verdict: Option<Verdict>,
     /// On which figures the verdict stands, in a sentence.

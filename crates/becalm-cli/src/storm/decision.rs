@@ -1,33 +1,50 @@
 //! Which of these policies should one take?
 
-use becalm_sim::study::{Contender, Study, Verdict};
+use becalm_sim::study::{Contender, Study, Verdict, choice};
+use serde::Serialize;
 
-/// Calls that succeed, in hundredths, below which two policies do equally well: what chance makes of a
-/// few runs.
-const EQUAL: f64 = 0.5;
+/// The choice, for a program.
+#[derive(Debug, Serialize)]
+pub struct Decision<'a> {
+    /// The policy to take; `None` where none of them will do.
+    take: Option<&'a str>,
+    /// The policies that do equally well.
+    equals: Vec<&'a str>,
+    sentence: String,
+}
+
+/// The choice; nothing where no verdict was given, or where the question was not which policy to take.
+pub fn of(study: &Study) -> Option<Decision<'_>> {
+    let choice = choice(&study.contenders)?;
+    let (best, verdict) = choice.best;
+    let will_do = matches!(verdict, Verdict::Stable | Verdict::Vulnerable);
+    let equals = choice.equals.iter().filter(|_| will_do);
+    Some(Decision {
+        take: will_do.then_some(&*best.name),
+        equals: equals.map(|it| it.name.as_str()).collect(),
+        sentence: sentence(study)?,
+    })
+}
 
 /// The choice, and why, in a sentence; nothing where no verdict was given, or where the question was not
 /// which policy to take.
 pub fn sentence(study: &Study) -> Option<String> {
-    let mut ruled = study.contenders.iter().filter(|it| it.verdict.is_some());
-    let first = ruled.next()?;
-    let rest: Vec<_> = ruled.collect();
-    let best = rest.iter().fold(
-        first,
-        |best, it| if is_better(it, best) { it } else { best },
-    );
-    let verdict = best.verdict?;
+    let choice = choice(&study.contenders)?;
+    let (best, verdict) = choice.best;
     let name = &best.name;
     let why = because(best);
-    let others = rest.len();
+    let others = choice.others;
+    let equals = equals(&choice.equals);
     Some(match verdict {
         Verdict::Stable if others == 0 => format!("Keep {name}: {why}."),
-        Verdict::Stable => format!("Take {name}: {why}."),
+        Verdict::Stable => format!("Take {name}: {why}.{equals}"),
         Verdict::Vulnerable if others == 0 => {
             format!("{name} is enough for this trigger and for no worse one: {why}.")
         }
         Verdict::Vulnerable => {
-            format!("Take {name}, which is enough for this trigger and for no worse one: {why}.")
+            format!(
+                "Take {name}, which is enough for this trigger and for no worse one: {why}.{equals}"
+            )
         }
         Verdict::Overloaded if others == 0 => {
             format!(
@@ -43,13 +60,13 @@ pub fn sentence(study: &Study) -> Option<String> {
     })
 }
 
-/// Whether this policy is to be taken before the other one. Of two that do equally well the earlier one
-/// is kept.
-fn is_better(it: &Contender, than: &Contender) -> bool {
-    let of = |contender: &Contender| contender.value("success_share").unwrap_or(0.0);
-    match it.verdict.cmp(&than.verdict) {
-        std::cmp::Ordering::Equal => of(it) > of(than) + EQUAL,
-        order => order.is_lt(),
+/// ` full and equal do equally well.`
+fn equals(these: &[&Contender]) -> String {
+    let names: Vec<&str> = these.iter().map(|it| it.name.as_str()).collect();
+    match &names[..] {
+        [] => String::new(),
+        [one] => format!(" {one} does equally well."),
+        [before @ .., last] => format!(" {} and {last} do equally well.", before.join(", ")),
     }
 }
 
@@ -100,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn s6_the_better_verdict_wins_then_the_calls_that_succeed_and_else_the_first() {
+    fn s6_the_better_verdict_wins_then_the_calls_that_succeed_and_of_equals_the_present_one() {
         use Verdict::{Metastable, Stable, Vulnerable};
         let said = decided(&[("own", Vulnerable, 99.0), ("full", Stable, 90.0)]);
         let right = "Take full: the service is back after 2.5 s, and 90.0 % of the calls succeed.";
@@ -109,7 +126,7 @@ mod tests {
         assert!(said.starts_with("Take full"), "{said}");
         let said = decided(&[("own", Stable, 96.8), ("full", Stable, 97.0)]);
         assert!(
-            said.starts_with("Take own"),
+            said.starts_with("Take own") && said.ends_with(" full does equally well."),
             "chance decides nothing: {said}"
         );
         let said = decided(&[("own", Vulnerable, 96.8), ("none", Metastable, 5.0)]);
@@ -132,6 +149,31 @@ mod tests {
         assert!(decided(&both).starts_with("Ship none of these"));
         let said = decided(&[("own", Verdict::Overloaded, 9.0)]);
         assert!(said.contains("even without a trigger"), "{said}");
+    }
+
+    #[test]
+    fn s2_programs_hear_of_the_choice_and_its_equals() {
+        let decision = |contenders: [Contender; 2]| {
+            let mut study = Study::default();
+            study.contenders = contenders.into();
+            serde_json::to_value(of(&study)).expect("json")
+        };
+        let both = |verdict| {
+            [
+                contender("full", verdict, 97.0),
+                contender("own", verdict, 97.2),
+            ]
+        };
+        let told = decision(both(Verdict::Stable));
+        assert_eq!(
+            (&told["take"], &told["equals"]),
+            (&"own".into(), &["full"].as_slice().into())
+        );
+        let told = decision(both(Verdict::Metastable));
+        assert_eq!(
+            (&told["take"], &told["equals"]),
+            (&().into(), &serde_json::json!([]))
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use becalm_sim::study::{Chart, Contender};
 use serde::Serialize;
 
+use super::decision::{self, Decision};
 use super::told::{Recommended, Told};
 
 /// The version of the document: it changes when a name or a meaning does.
@@ -23,6 +24,9 @@ struct Document<'a> {
     events: u64,
     asked: Vec<Asked<'a>>,
     contenders: &'a [Contender],
+    /// Which of the policies to take; none where that was not the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<Decision<'a>>,
     /// The result of a search for a policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     recommended: Option<&'a Recommended>,
@@ -56,6 +60,7 @@ pub fn document(told: &Told) -> Result<String, String> {
         events: study.events,
         asked: asked.map(|(name, value)| Asked { name, value }).collect(),
         contenders: &study.contenders,
+        decision: decision::of(study),
         recommended: told.recommended.as_ref(),
         remedy: told.remedy.as_ref(),
         charts: &study.charts,

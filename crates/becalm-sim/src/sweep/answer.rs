@@ -8,6 +8,7 @@ use crate::verdict;
 use super::axis::setting_of;
 use super::grid::Sweep;
 use super::pictures::places;
+use super::up_to;
 use super::weighed::{Pair, figure, pair};
 
 /// How many points have each verdict, and which of the best serves most; where there is no verdict,
@@ -18,7 +19,11 @@ use super::weighed::{Pair, figure, pair};
 pub(super) fn answer(sweep: &Sweep, contenders: &[Contender]) -> String {
     let groups = Group::all(sweep, contenders);
     if contenders.iter().any(|it| it.verdict.is_some()) {
-        return verdicts(contenders, &groups);
+        let counted = verdicts(contenders, &groups);
+        return match up_to::sentences(sweep, contenders) {
+            Some(up_to) => format!("{up_to} {counted}"),
+            None => counted,
+        };
     }
     let Some(pair) = pair(contenders) else {
         return spread(contenders, None);
@@ -53,7 +58,7 @@ impl<'a> Group<'a> {
     fn all(sweep: &Sweep, contenders: &'a [Contender]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for (index, contender) in contenders.iter().enumerate() {
-            let name = named(sweep, index, |axis| setting_of(axis).is_none());
+            let name = world(sweep, index);
             let point = named(sweep, index, |axis| setting_of(axis).is_some());
             let point = (point, contender);
             match groups.iter_mut().find(|it| it.name == name) {
@@ -80,6 +85,11 @@ impl<'a> Group<'a> {
             format!("With {}, of {of}", self.name)
         }
     }
+}
+
+/// The parameters of the scenario at the point with this index, where the sweep goes through them.
+pub(super) fn world(sweep: &Sweep, index: usize) -> String {
+    named(sweep, index, |axis| setting_of(axis).is_none())
 }
 
 /// The values of some axes at the point with this index: `load=0.5 outage=1s`.

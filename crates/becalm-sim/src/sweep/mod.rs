@@ -20,6 +20,7 @@ mod grid;
 mod invalid;
 mod pictures;
 mod study;
+mod up_to;
 mod weighed;
 
 pub use axis::Axis;

@@ -6,7 +6,7 @@ use crate::catalogue::Candidate;
 use crate::study::{Contender, Figure, Plan, Study};
 use crate::verdict::Brief;
 
-use super::answer::answer;
+use super::answer::{answer, world};
 use super::grid::{Point, Sweep};
 use super::pictures::pictures;
 use super::weighed::weighed;
@@ -37,7 +37,7 @@ pub fn study<E>(
 ) -> Result<Study, E> {
     let progress = Progress::of(points);
     let (mut contenders, mut runs, mut events) = (Vec::<Contender>::new(), 0, 0);
-    for point in points {
+    for (index, point) in points.iter().enumerate() {
         let tell = |done, all| progress.tell(plan, done, all);
         let mut of_point = plan.clone();
         of_point.is_quick = true;
@@ -49,7 +49,10 @@ pub fn study<E>(
             .contenders
             .into_iter()
             .find(|it| it.name == point.name);
-        contenders.extend(own);
+        contenders.extend(own.map(|mut own| {
+            own.world = world(sweep, index);
+            own
+        }));
         runs = study.runs;
         events += study.events;
         progress.end_point();

@@ -188,6 +188,7 @@ impl Examined {
             charts: self.map.into_iter().chain(latency).collect(),
             name: self.name,
             policy: self.policy,
+            world: String::new(),
         }
     }
 }
