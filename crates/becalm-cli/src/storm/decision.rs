@@ -60,11 +60,15 @@ pub fn sentence(study: &Study) -> Option<String> {
     })
 }
 
+/// Policies that are named; `--json` has them all.
+const MOST_EQUALS: usize = 3;
+
 /// ` full and equal do equally well.`
 fn equals(these: &[&Contender]) -> String {
     let names: Vec<&str> = these.iter().map(|it| it.name.as_str()).collect();
     match &names[..] {
         [] => String::new(),
+        many if many.len() > MOST_EQUALS => format!(" {} others do equally well.", many.len()),
         [one] => format!(" {one} does equally well."),
         [before @ .., last] => format!(" {} and {last} do equally well.", before.join(", ")),
     }
