@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::allowed;
 use crate::code;
+use crate::document::properties;
 use crate::document::{Document, Node, Read, Span, Together, Unread, documents, in_lines};
+use crate::embedded;
 use crate::finding::Finding;
 use crate::hints::holds_retries;
 use crate::mapping::Mapping;
@@ -155,6 +157,12 @@ struct Parsed {
 
 impl Parsed {
     fn of(file: File<'_>, text: &str) -> Self {
+        if is_named(file, &[".properties"]) {
+            return Self {
+                trees: properties::documents(text),
+                ..Self::default()
+            };
+        }
         let is_toml = is_named(file, &[".toml"]);
         let read = if is_toml {
             Read::default()
@@ -182,7 +190,7 @@ impl Parsed {
 }
 
 /// How files that are trees end.
-const TREES: &[&str] = &[".yaml", ".yml", ".json"];
+const TREES: &[&str] = &[".yaml", ".yml", ".json", ".properties"];
 
 fn of_file<'a>(
     file: File<'a>,
@@ -215,11 +223,23 @@ fn of_file<'a>(
     };
     // A resource of Kubernetes may hold another system's file as a text, and is not that file.
     let is_tree = is_named(file, TREES) || systems.iter().any(|it| !it.is_empty());
-    if !is_tree && by.read_as(&by.of_form(Form::Text, &whole), whole, found) {
-        return;
+    if !is_tree {
+        let before = (found.findings.len(), found.mappings.len());
+        let is_own = !by.recognised(Form::Text, &whole).is_empty();
+        if by.read_as(&by.of_form(Form::Text, &whole), whole, found) {
+            if !is_own && before == (found.findings.len(), found.mappings.len()) {
+                nothing_of_named(file, by, found);
+            }
+            return;
+        }
     }
+    let before = (found.findings.len(), found.mappings.len());
     let mut is_known = false;
     for (tree, systems) in read.trees.iter().zip(systems) {
+        if systems.is_empty() && embedded::read(file.name, text, tree, by.settings, found) {
+            is_known = true;
+            continue;
+        }
         let document = of_tree(tree);
         let systems = match &systems[..] {
             [] => by.named(Form::Tree),
@@ -234,6 +254,12 @@ fn of_file<'a>(
     }
     if !is_known && is_tree && by.read_as(&by.named(Form::Text), whole, found) {
         return;
+    }
+    if is_known
+        && before == (found.findings.len(), found.mappings.len())
+        && systems.iter().all(Vec::is_empty)
+    {
+        nothing_of_named(file, by, found);
     }
     let what = if read.trees.is_empty() {
         "file"
@@ -258,6 +284,30 @@ fn of_file<'a>(
         let span = first.map_or_else(|| Span::new(1, 1, 0), |it| it.span);
         unknown(file, span, found);
     }
+}
+
+/// A file that no system recognises, and in which the one that is named finds nothing either.
+fn nothing_of_named(file: File<'_>, by: By<'_>, found: &mut Checked) {
+    let named: Vec<_> = by
+        .settings
+        .versions
+        .iter()
+        .map(|it| it.system.title)
+        .collect();
+    let sentence = format!(
+        "nothing in this file is of {}, as which it is read",
+        named.join(" or ")
+    );
+    let remedy = "leave out `--as`, or the file";
+    let mut finding = Finding::new(
+        file.name,
+        Span::new(1, 1, 0),
+        code::UNKNOWN_SYSTEM,
+        sentence,
+        remedy,
+    );
+    finding.severity = Severity::Error;
+    found.findings.push(finding);
 }
 
 /// What holds no retries is a note.

@@ -13,6 +13,7 @@ mod below;
 mod check;
 pub mod code;
 pub mod document;
+mod embedded;
 mod evidence;
 mod finding;
 mod hints;

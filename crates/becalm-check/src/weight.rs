@@ -115,7 +115,7 @@ const LACKS: [(&str, &str); 12] = [
 ];
 
 /// How a system repeats less.
-const FEWER: [(&str, &str); 12] = [
+const FEWER: [(&str, &str); 13] = [
     ("envoy", "lower `num_retries`"),
     ("istio", "lower `attempts`"),
     ("envoy-gateway", "lower `numRetries`"),
@@ -130,5 +130,6 @@ const FEWER: [(&str, &str); 12] = [
     ("dotnet-resilience", "lower `MaxRetryAttempts`"),
     ("nginx", "lower `proxy_next_upstream_tries`"),
     ("haproxy", "lower `retries`"),
+    ("ingress-nginx", "lower `proxy-next-upstream-tries`"),
     ("aws-config", "lower `max_attempts`"),
 ];

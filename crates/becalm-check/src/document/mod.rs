@@ -3,6 +3,7 @@
 mod bounds;
 mod comments;
 mod node;
+pub(crate) mod properties;
 mod yaml;
 
 use std::borrow::Cow;

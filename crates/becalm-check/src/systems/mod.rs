@@ -8,6 +8,7 @@ mod envoy_gateway;
 mod gateway_api;
 mod grpc;
 mod haproxy;
+mod ingress_nginx;
 mod istio;
 pub(crate) mod kubernetes;
 mod linkerd;
@@ -54,6 +55,7 @@ pub(crate) const ALL: &[Row] = &[
     row!(envoy_gateway::ENVOY_GATEWAY),
     row!(gateway_api::GATEWAY_API),
     row!(linkerd::LINKERD),
+    row!(ingress_nginx::INGRESS_NGINX),
     row!(grpc::GRPC),
     row!(spring_cloud_gateway::SPRING_CLOUD_GATEWAY),
     row!(resilience4j::RESILIENCE4J),

@@ -259,6 +259,7 @@ fn code(told: &Told<'_>, args: &Args, printed: ExitCode) -> ExitCode {
     let unread = [
         becalm_check::code::CANNOT_READ.name,
         becalm_check::code::TEMPLATE.name,
+        becalm_check::code::UNKNOWN_SYSTEM.name,
     ];
     let is_unread = |it: &Finding| it.severity == Severity::Error && unread.contains(&it.code);
     if findings.iter().any(is_unread) {

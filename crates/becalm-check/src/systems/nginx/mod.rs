@@ -13,12 +13,16 @@ mod upstreams;
 mod words;
 
 use crate::code;
-use crate::document::Document;
+use becalm::retry_on::RetryOn;
+
+use crate::document::{Document, Node};
 use crate::evidence::Evidence;
 use crate::reading::Reading;
+use crate::said::Said;
 use crate::system::{Form, System};
-use directives::{Directive, directives};
+use directives::{Directive, Word, directives};
 pub(super) use includes::Files;
+pub(super) use passes::at_once;
 use passes::{Known, Pass, pass_to};
 use settings::{FAMILIES, Settings};
 use upstreams::Upstreams;
@@ -145,6 +149,25 @@ fn block<'a>(
         }
         reading.document.file = file;
     }
+}
+
+/// What the words of `proxy_next_upstream` in one value repeat; `None` of `off`.
+pub(super) fn next_upstream(reading: &mut Reading<'_>, given: Option<&Node>) -> Option<RetryOn> {
+    let said = given.map(|node| {
+        let text = node.text().unwrap_or_default();
+        let words = text.split_whitespace().map(|text| Word {
+            text: text.to_owned(),
+            span: node.span,
+        });
+        Said {
+            value: Some(words.collect()),
+            text: text.to_owned(),
+            span: node.span,
+            file: reading.document.file,
+        }
+    });
+    let words = words::read(reading, said.as_ref(), &FAMILIES[0])?;
+    Some(words.retry_on())
 }
 
 /// Whether a directive passes requests or connections on.
