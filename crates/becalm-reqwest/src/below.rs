@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use becalm::Attempt;
+use becalm::http::Retriers;
 use becalm::support::{Lanes, Trip};
 use reqwest::{Client, ClientBuilder, Url};
 
@@ -157,15 +158,24 @@ impl fmt::Debug for Below {
 
 /// Asks connections of HTTP/2 whether they live, on which requests wait.
 #[cfg(feature = "h2")]
-fn pinging(builder: ClientBuilder, limit: Duration) -> ClientBuilder {
+pub(super) fn pinging(builder: ClientBuilder, limit: Duration) -> ClientBuilder {
     let part = (limit * 2 / 5).max(LEAST);
     let builder = builder.http2_keep_alive_interval(part);
     builder.http2_keep_alive_timeout(part)
 }
 
 #[cfg(not(feature = "h2"))]
-fn pinging(builder: ClientBuilder, _: Duration) -> ClientBuilder {
+pub(super) fn pinging(builder: ClientBuilder, _: Duration) -> ClientBuilder {
     builder
+}
+
+/// In which time a connection is to be found dead.
+pub(super) fn limit(retriers: &Retriers) -> Duration {
+    let limit = match retriers {
+        Retriers::One(retrier) => retrier.policy().attempt_timeout,
+        Retriers::PerHost(_) => None,
+    };
+    limit.unwrap_or(Duration::from_secs(10))
 }
 
 /// Scheme, host and port.

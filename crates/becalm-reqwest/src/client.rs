@@ -10,7 +10,7 @@ use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy as Redirects;
 use reqwest::{IntoUrl, Method, Request, Response};
 
-use super::below::{Below, Builders, Source};
+use super::below::{Below, Builders, Source, limit};
 use super::build_error::BuildError;
 use super::credentials::Credentials;
 use super::failed::NoAnswer;
@@ -278,11 +278,7 @@ impl ClientBuilder {
         let redirects = self.redirects.unwrap_or_default();
         self.settings.follows_no_redirects = redirect::follows_none(&redirects);
         let redirects = Arc::new(redirects);
-        let limit = match &self.retriers {
-            Retriers::One(retrier) => retrier.policy().attempt_timeout,
-            Retriers::PerHost(_) => None,
-        };
-        let limit = limit.unwrap_or(Duration::from_secs(10));
+        let limit = limit(&self.retriers);
         let finish = move |client| below(client, &redirects);
         let shared = Shared {
             below: Below::new(self.client, limit, finish)?,

@@ -5,13 +5,14 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use becalm::classify::{ByTrait, Effect, Verdict};
-use becalm::http::{self as semantics, Exchange, InvalidOrigin, Origin, Retriers};
+use becalm::http::{self as semantics, Answer, Exchange, InvalidOrigin, Judge, Origin, Retriers};
 use becalm::run::Copies;
 use becalm::{Attempt, Failure, GaveUp, Keyed, Operation, Retrier, call::CallOptions};
 use http::Extensions;
 use reqwest::{Request, Response, Url};
 use reqwest_middleware::{Error, Middleware, Next, Result};
 
+use super::below::{limit, pinging};
 use super::body::Outgoing;
 use super::build_error::BuildError;
 use super::client::below;
@@ -53,13 +54,15 @@ use super::transport;
 ///   scope on their server, makes an error of what a redirect has left undone, and repeats nothing by itself. Over a reqwest client
 ///   that was built otherwise, a redirect takes `Idempotency-Key` and `becalm-scope` along to other servers; and a connection that was
 ///   refused may be that of a redirect, so that a POST without a key is never repeated.
-/// - It neither renews credentials nor reads bodies of answers: for these there is [`ClientBuilder`](super::ClientBuilder). A
+/// - It neither renews credentials nor reads bodies of answers, and its attempts share one client, so that after a time-out the next may be on the same
+///   connection until a ping finds that dead: for these there is [`ClientBuilder`](super::ClientBuilder). A
 ///   middleware below that logs in does so within an attempt, and its login is in the attempt's time.
 /// - Another middleware that repeats, below or above, multiplies the attempts.
 #[derive(Debug)]
 pub struct RetryMiddleware {
     retriers: Retriers,
     origins: Vec<Origin>,
+    judge: Option<Judge>,
     /// The client at the end of the chain tells of its redirects.
     knows_redirects: bool,
 }
@@ -80,6 +83,7 @@ impl RetryMiddleware {
         Self {
             retriers,
             origins: Vec::new(),
+            judge: None,
             knows_redirects: false,
         }
     }
@@ -100,8 +104,33 @@ impl RetryMiddleware {
         Ok(self)
     }
 
-    /// Builds the reqwest client for the end of the chain with this middleware: without retries of its own, and with redirects (up to ten) that keep a
-    /// key and a scope on their server.
+    /// Judges answers by status and headers: `Some` is what an answer means, whatever HTTP says of it, and `None` leaves it to
+    /// [`becalm::http::verdict`]. Its body is not there: who judges by that puts a [`Verdict`] into the extensions, or takes
+    /// [`ClientBuilder::judge`](super::ClientBuilder::judge).
+    ///
+    /// ```
+    /// # use becalm_reqwest::{Policy, RetryMiddleware};
+    /// use becalm::Failure;
+    ///
+    /// # let retrier = Policy::default().retrier()?;
+    /// let retries = RetryMiddleware::new(&retrier).judge(|answer| {
+    ///     let is_busy = answer.headers.contains_key("x-busy");
+    ///     is_busy.then(|| Failure::throttled().into())
+    /// });
+    /// # let _ = retries;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn judge(
+        mut self,
+        judge: impl Fn(&Answer<'_>) -> Option<Verdict> + Send + Sync + 'static,
+    ) -> Self {
+        self.judge = Some(Judge::new(judge));
+        self
+    }
+
+    /// Builds the reqwest client for the end of the chain with this middleware: without retries of its own, with redirects (up to ten) that keep a
+    /// key and a scope on their server, and over HTTP/2 with pings, as a [builder](super::Builders) has them.
     ///
     /// # Errors
     ///
@@ -111,6 +140,7 @@ impl RetryMiddleware {
         client: reqwest::ClientBuilder,
     ) -> std::result::Result<reqwest::Client, BuildError> {
         self.knows_redirects = true;
+        let client = pinging(client, limit(&self.retriers));
         below(client, &Arc::default())
     }
 }
@@ -210,7 +240,9 @@ impl Chain<'_> {
                 let exchange = Exchange::new(self.operation, attempt.number());
                 let (status, headers) = (answer.status(), answer.headers());
                 let by_head = || semantics::verdict(status, headers, exchange, || sleeper.wall());
-                let judged = answer.extensions().get::<Verdict>().copied();
+                let judge = self.settings.judge.as_ref();
+                let by_judge = || judge?.judge(&Answer::new(status, headers));
+                let judged = answer.extensions().get().copied().or_else(by_judge);
                 if let Verdict::Failure(failure) = judged.unwrap_or_else(by_head) {
                     let failure = proved(failure, is_proved(Some(answer.url())));
                     return Err((failure, Failed::Answer(answer)));

@@ -9,7 +9,7 @@ use becalm::classify::Verdict;
 use becalm::run::{Last, Stopped};
 use becalm::{Attempt, Failure, GaveUp, Hedge, IdempotencyKey, Operation, Policy, StopReason};
 use becalm_http_faults::sent_once::{Case, everywhere};
-use becalm_http_faults::{Does, Server, Version, bytes, quick, retrier, within};
+use becalm_http_faults::{Does, Proxy, Server, Silence, Version, bytes, quick, retrier, within};
 use becalm_reqwest::RetryMiddleware;
 use http::Extensions;
 use reqwest::{Body, Method, Request, Response};
@@ -17,7 +17,7 @@ use reqwest_middleware::{
     ClientBuilder, ClientWithMiddleware, Error, Middleware, Next, RequestBuilder, Result,
 };
 
-use crate::clients::builder;
+use crate::clients::{VERSIONS, builder};
 
 /// What is to stand below, and the middleware over it.
 fn parts(version: Version, refused: usize, policy: &Policy) -> (ClientBuilder, RetryMiddleware) {
@@ -289,6 +289,47 @@ impl Middleware for Says {
         let mut answer = next.run(request, extensions).await?;
         (self.0)(&mut answer)?;
         Ok(answer)
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_dead_without_a_word_costs_one_attempt() {
+    for &version in VERSIONS {
+        let server = Server::start(version, []).await;
+        let proxy = Proxy::start(server.port).await;
+        let policy = quick().attempt_timeout(Duration::from_secs(2));
+        let (http, retries) = parts(version, 0, &policy);
+        let client = http.with(retries).build();
+        let url = format!("http://shop.test:{}/orders", proxy.port);
+        let attempts = async || {
+            let answer = within(client.get(&url).send()).await.expect("an answer");
+            answer.extensions().get().map_or(1, Attempt::number)
+        };
+        assert_eq!(attempts().await, 1);
+        proxy.silence(Silence::All);
+        assert_eq!(attempts().await, 2, "{version:?}");
+        assert_eq!((attempts().await, proxy.dials()), (1, 2), "{version:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_judge_says_what_answers_mean_unless_another_middleware_does() {
+    let fine: fn(&mut Response) -> Result<()> = |answer| {
+        answer.extensions_mut().insert(Verdict::Success);
+        Ok(())
+    };
+    let silent: fn(&mut Response) -> Result<()> = |_| Ok(());
+    for (says, attempts) in [(silent, 4), (fine, 1)] {
+        let server = Server::start(Version::Http1, []).await;
+        let (http, retries) = parts(Version::Http1, 0, &quick());
+        let retries = retries.judge(|answer| {
+            let is_success = answer.status.is_success();
+            is_success.then(|| Failure::transient().into())
+        });
+        let client = http.with(retries).with(Says(says)).build();
+        let answer = within(client.get(server.url()).send()).await;
+        assert_eq!(answer.expect("an answer").status(), 200);
+        assert_eq!(server.count(), attempts);
     }
 }
 
