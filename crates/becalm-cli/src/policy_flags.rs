@@ -205,16 +205,28 @@ impl PolicyFlags {
     /// The policy of a command that has a default of its own: the flags start from it if they name
     /// neither a preset nor a file.
     pub fn policy_from(&self, by_default: Policy) -> Result<Policy, String> {
-        let mut policy = match (&self.policy_file, self.preset) {
+        self.with_preset_from(by_default).map(|(policy, _)| policy)
+    }
+
+    /// The policy, and the preset from which it starts, named by a flag or in the file.
+    pub fn with_preset(&self) -> Result<(Policy, Option<&'static Preset>), String> {
+        self.with_preset_from(Policy::default())
+    }
+
+    fn with_preset_from(
+        &self,
+        by_default: Policy,
+    ) -> Result<(Policy, Option<&'static Preset>), String> {
+        let (mut policy, preset) = match (&self.policy_file, self.preset) {
             (Some(file), preset) => file::read(file, preset)?,
-            (None, Some(preset)) => preset.policy(),
-            (None, None) => by_default,
+            (None, Some(preset)) => (preset.policy(), Some(preset)),
+            (None, None) => (by_default, None),
         };
         self.apply(&mut policy);
         policy.validate().map_err(refusal)?;
         match unused::unused(&policy, |field| self.is_given(field)) {
             Some(unused) => Err(unused.flag()),
-            None => Ok(policy),
+            None => Ok((policy, preset)),
         }
     }
 
@@ -264,11 +276,6 @@ impl PolicyFlags {
     /// The seed of reproducible delays, if one was given.
     pub fn seed(&self) -> Option<u64> {
         self.seed
-    }
-
-    /// The preset that was named on the command line.
-    pub fn preset(&self) -> Option<&'static Preset> {
-        self.preset
     }
 
     fn apply(&self, policy: &mut Policy) {

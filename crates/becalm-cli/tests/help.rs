@@ -184,6 +184,41 @@ fn p3_the_manual_of_run_has_the_sections_that_readers_look_for() {
     assert!(stdout(&["man"]).contains("\n.SH NOTES\n"));
 }
 
+/// In `presets` and `plan`, as text and as JSON, by a flag and by a file.
+#[test]
+fn what_a_system_does_otherwise_is_told_wherever_its_preset_is() {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let all = stdout(&["presets", "--json"]);
+    let mut all = all.lines();
+    let file = std::env::temp_dir().join(format!("becalm-preset-{}.toml", std::process::id()));
+    for preset in becalm::preset::Preset::all() {
+        let name = preset.name();
+        let line: serde_json::Value =
+            serde_json::from_str(all.next().expect("a line")).expect("JSON");
+        std::fs::write(&file, format!("preset = \"{name}\"\n")).expect("it writes");
+        let policy = file.to_str().expect("a text");
+        let ways = [["--preset", name], ["--policy", policy]];
+        for way in ways {
+            let plan = stdout(&[["plan"].as_slice(), &way, &["--json"]].concat());
+            let plan: serde_json::Value = serde_json::from_str(&plan).expect("JSON");
+            for told in [&plan["preset"], &line] {
+                assert_eq!(told["name"], name);
+                assert_eq!(told["source"], preset.source());
+                assert_eq!(told["differs"].as_str(), preset.differs());
+            }
+            let plan = one_line(&stdout(&[["plan"].as_slice(), &way].concat()));
+            let presets = one_line(&stdout(&["presets", name]));
+            assert!(plan.contains(&one_line(preset.source())), "{plan}");
+            if let Some(differs) = preset.differs() {
+                assert!(plan.contains(&one_line(differs)), "{plan}");
+                assert!(presets.contains(&one_line(differs)), "{presets}");
+            }
+        }
+    }
+    assert!(all.next().is_none());
+    std::fs::remove_file(&file).expect("it was written");
+}
+
 #[test]
 fn presets_tell_their_source_their_policy_and_what_differs() {
     let all = stdout(&["presets"]);

@@ -1,5 +1,6 @@
 //! How does a program read a plan?
 
+use becalm::preset::Preset;
 use becalm_sim::forecast::{Longest, Protection, Reserve, Row, Spread};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use super::told::Plan;
 
 #[derive(Debug, Serialize)]
 struct Document<'a> {
+    preset: Option<Value>,
     policy: String,
     retries: &'a [Row],
     waits: Spread,
@@ -17,10 +19,16 @@ struct Document<'a> {
     lints: Vec<Value>,
 }
 
+/// What is told of a preset, and of what its system does otherwise.
+pub fn preset(preset: &Preset) -> Value {
+    json!({ "name": preset.name(), "source": preset.source(), "differs": preset.differs() })
+}
+
 /// One line of JSON.
 pub fn document(plan: &Plan) -> String {
     let lints = plan.lints.iter();
     let document = Document {
+        preset: plan.preset.map(preset),
         policy: plan.policy.to_string(),
         retries: &plan.forecast.rows,
         waits: plan.forecast.total(),

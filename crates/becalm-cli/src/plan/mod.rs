@@ -16,6 +16,7 @@ use clap::value_parser;
 use crate::policy_flags::PolicyFlags;
 use crate::stream::Stream;
 use crate::usage;
+pub use json::preset;
 use told::Plan;
 
 /// Show what a policy does: every delay, and for how long at worst
@@ -65,7 +66,8 @@ that never starts.
 
 The shape of --json, stable; times are milliseconds, with a fraction where
 needed:
-  {\"policy\":\"retry (2 attempts, exponential from 100ms x 2, cap 20s, full
+  {\"preset\":null,
+   \"policy\":\"retry (2 attempts, exponential from 100ms x 2, cap 20s, full
     jitter, budget ratio:0.1,burst:5s,min:10,floor:10/h), then the operation\",
    \"retries\":[{\"retry\":1,\"starts\":\"yes\",\"ceiling_ms\":100,\"min_ms\":0,
     \"mean_ms\":50,\"max_ms\":100,\"cumulative_min_ms\":0,
@@ -84,6 +86,8 @@ needed:
    \"lints\":[{\"code\":\"no-budget\",\"message\":\"...\"}]}
 \"retries\" holds every listed retry, also those that a deadline stops, and \"waits\"
 is their sum; \"starts\" is \"no\" or \"maybe\" where the text has \"x\" or \"?\".
+\"preset\" is where the policy starts, by a flag or in the file: name, source, and
+differs, what its system does otherwise; null where no preset is named.
 \"longest\" is the longest that all waits, and the whole call with every attempt at
 its timeout, can take; null where nothing bounds it.
 What \"protection\" has is, with its \"text\" as a flag:
@@ -120,8 +124,8 @@ fn calls_per_second(text: &str) -> Result<f64, String> {
 
 /// `becalm plan`
 pub fn execute(args: &Args) -> ExitCode {
-    let mut policy = match args.policy.policy() {
-        Ok(policy) => policy,
+    let (mut policy, preset) = match args.policy.with_preset() {
+        Ok(read) => read,
         Err(refusal) => return usage::refuse(&refusal),
     };
     let lints = policy.lints();
@@ -136,7 +140,7 @@ pub fn execute(args: &Args) -> ExitCode {
         forecast,
         reserve: Reserve::of(&protection.budget, args.load),
         protection,
-        preset: args.policy.preset(),
+        preset,
         policy,
         lints,
     };

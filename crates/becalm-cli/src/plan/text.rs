@@ -64,7 +64,7 @@ fn bounds(plan: &Plan) -> String {
 fn origin(preset: &Preset) -> String {
     let mut text = format!("preset {}: {}", preset.name(), preset.source());
     if let Some(differs) = preset.differs() {
-        let _ = write!(text, ". {differs}");
+        let _ = write!(text, ". It differs: {differs}");
     }
     text
 }

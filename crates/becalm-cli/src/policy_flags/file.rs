@@ -11,15 +11,18 @@ use toml::{Table, Value};
 
 use super::unused::unused;
 
-/// The policy of a TOML file, whose keys come on top of the preset; the error is one sentence.
-pub(super) fn read(file: &Path, preset: Option<&'static Preset>) -> Result<Policy, String> {
+/// The policy of a TOML file, whose keys come on top of the preset, and the preset, which the file may name; the error is one sentence.
+pub(super) fn read(
+    file: &Path,
+    preset: Option<&'static Preset>,
+) -> Result<(Policy, Option<&'static Preset>), String> {
     let text = text_of(file).map_err(|error| {
         format!(
             "cannot read the policy file {} (--policy): {error}",
             file.display()
         )
     })?;
-    policy(&text, preset).map_err(|refusal| {
+    let read = policy(&text, preset).map_err(|refusal| {
         let Refusal { line, sentence } = refusal;
         let line = line
             .map(|line| format!(", line {line}"))
@@ -28,7 +31,15 @@ pub(super) fn read(file: &Path, preset: Option<&'static Preset>) -> Result<Polic
             "policy file {}{line}: {sentence} (--policy)",
             file.display()
         )
-    })
+    })?;
+    let named = || named(&toml::from_str(&text).ok()?);
+    Ok((read, preset.or_else(named)))
+}
+
+/// The preset that a file names.
+fn named(table: &Table) -> Option<&'static Preset> {
+    let name = table.get(PRESET)?.as_str()?;
+    Preset::by_name(name).ok()
 }
 
 /// Far more than any policy has: what is longer is no policy, and may have no end.
@@ -81,9 +92,7 @@ fn policy(text: &str, preset: Option<&'static Preset>) -> Result<Policy, Refusal
 /// Whether the file has a word on this key. A program that writes a policy writes every key, so what
 /// stands there without the file as well is none.
 fn is_told(table: &Table, policy: &Policy, key: &str) -> bool {
-    let preset = table.get(PRESET).and_then(Value::as_str);
-    let preset = preset.and_then(|name| Preset::by_name(name).ok());
-    let start = preset.map_or_else(Policy::default, Preset::policy);
+    let start = named(table).map_or_else(Policy::default, Preset::policy);
     let is_start = match key {
         "backoff" => policy.backoff == start.backoff,
         "multiplier" => policy.multiplier.total_cmp(&start.multiplier).is_eq(),

@@ -23,6 +23,7 @@ fn json_has_the_documented_shape_and_no_more() {
             "lints",
             "longest",
             "policy",
+            "preset",
             "protection",
             "reserve",
             "retries",

@@ -96,17 +96,22 @@ presets! {
              the first delay without jitter.";
 
     "gcp-gax" of "gax-go, as of November 2026":
-        BARE { base: secs(1), cap: secs(30), jitter: Jitter::Full };
+        BARE { base: secs(1), cap: secs(30), jitter: Jitter::Full }
+        but "There the caller's context ends a call, and generated clients give each method a time \
+             limit of its own; here nothing ends it: set a deadline.";
 
     "gcp-rust" of "google-cloud-gax 1.15":
         BARE { base: secs(1), cap: secs(60), jitter: Jitter::Full }
         but "There an adaptive throttle (K = 2, over all time) may hold a retry back, but no \
              first try; it is left out; the number of attempts is the caller's there and has \
-             no bound here.";
+             no bound here: set one, or a deadline.";
 
     "gcp-memorystore" of "Google Cloud documentation, exponential backoff for Memorystore, as of November 2026":
-        BARE { base: secs(1), cap: secs(32), jitter: Jitter::Additive(secs(1)) }
-        but "There the jitter is added before the cap, which clips it, so that all clients at \
+        BARE {
+            base: secs(1), cap: secs(32), jitter: Jitter::Additive(secs(1)), deadline: Some(secs(600)),
+        }
+        but "The page wants a maximum of retries and gives no figure; here a call ends after 10 min, \
+             as by default in Google's clients (google-cloud-redis for Python). There the jitter is added before the cap, which clips it, so that all clients at \
              the cap wait exactly 32 s; here it stays spread below the cap (other pages have \
              64 s).";
 

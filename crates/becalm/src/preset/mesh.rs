@@ -23,7 +23,8 @@ const AT_ONCE: Policy = Policy {
 
 presets! {
     "envoy" of "Envoy 1.40.0, num_retries 1":
-        ENVOY {};
+        ENVOY {}
+        but "Envoy's route ends a call after 15 s by default, retries included; here it has no deadline.";
 
     // pilot/pkg/networking/core/cluster_traffic_policy.go, getDefaultCircuitBreakerThresholds: every
     // cluster gets a max_retries of math.MaxUint32 in place of Envoy's 3, which a rolling update of a

@@ -327,6 +327,37 @@ fn the_protection_is_that_of_the_systems() {
     }
 }
 
+/// A system that never gives up is named here; where its page names an end, the preset has one or says what is missing.
+#[test]
+fn what_has_no_end_is_so_in_its_system_or_says_so() {
+    let endless = [
+        "grpc-connection",
+        "linkerd-profile", // its budget ends them
+        "finagle-dead-mark",
+        "tenacity",
+        "tenacity-random-exponential",
+        "tenacity-exponential-jitter",
+        "cockatiel",
+        "k8s-workqueue",
+        "reconnecting-websocket",
+        "reconnecting-websocket-joewalnes",
+        "centrifuge",
+    ];
+    for preset in Preset::all() {
+        let policy = preset.policy();
+        let has_end = policy.attempts != Policy::UNLIMITED || policy.deadline.is_some();
+        let says_so = || {
+            let differs = preset.differs().unwrap_or_default();
+            differs.contains("here nothing ends it") || differs.contains("no bound here")
+        };
+        let name = preset.name();
+        assert!(has_end || endless.contains(&name) || says_so(), "{name}");
+        assert!(!(has_end && endless.contains(&name)), "{name}");
+    }
+    let memorystore = policy("gcp-memorystore");
+    assert_eq!(memorystore.deadline, Some(secs(600)));
+}
+
 #[test]
 fn what_is_not_faithful_says_so() {
     for preset in Preset::all() {
@@ -348,7 +379,9 @@ fn what_is_not_faithful_says_so() {
         "cenkalti",
         "centrifuge",
         "cockatiel",
+        "envoy",
         "failsafe-go",
+        "gcp-gax",
         "gcp-memorystore",
         "gcp-rust",
         "graphql-ws",
@@ -370,8 +403,6 @@ fn what_is_not_faithful_says_so() {
     }
     for name in [
         "aws-legacy",
-        "envoy",
-        "gcp-gax",
         "polly",
         "polly-hedging",
         "resilience4j",
