@@ -8,7 +8,7 @@ use super::retry::Retry;
 /// A [`Retry`] whose classifier knows this error: every one whose `C` is a [`Classifier`] of it. There is nothing to implement.
 ///
 /// The bound is one on the service and not on its classifier: where a method call does not meet a bound (E0599), rustc shows the words
-/// of the trait for a bound on the receiver alone.
+/// of the trait for a bound on the receiver alone, and none where the receiver's type holds a closure (`service_fn`).
 #[diagnostic::on_unimplemented(
     message = "`RetryLayer` does not know what the error of the service below means: `{E}`",
     label = "for a boxed error, put `.map_err(becalm_tower::client::Boxed::new)` right below `.layer(RetryLayer::new(..))`",

@@ -65,6 +65,22 @@ async fn one_place_is_enough_for_a_layer_that_is_put_twice() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_done_once_by_a_layer_that_is_put_twice_is_done() {
+    let once = IdempotencyLayer::new(MemoryStore::new().clock(TokioSleeper::new()));
+    let other = IdempotencyLayer::new(MemoryStore::new().clock(TokioSleeper::new()));
+    let layer = places(1);
+    let service = once.layer(other.layer(once.layer(layer.layer(handler::<
+        ArrivingBody<BufferedBody<BufferedBody<BufferedBody<Full<Bytes>>>>>,
+    >()))));
+    for is_repetition in [false, true] {
+        let answer = service.clone().oneshot(post()).await.expect("infallible");
+        assert_eq!(answer.status(), 200);
+        let is_replayed = answer.headers().contains_key("idempotency-replayed");
+        assert_eq!(is_replayed, is_repetition);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_handler_that_goes_on_without_its_client_keeps_its_places() {
     let (layer, outer) = (places(1), places(2));
     let store = MemoryStore::new().clock(TokioSleeper::new());

@@ -45,7 +45,7 @@ struct Deadline(Sleep);
 const QUIET: Duration = Duration::from_secs(60);
 
 /// The other end of an [`Accepted`] connection: what a layer needs to know of it. Put it into the extensions of its
-/// requests; axum does with `into_make_service_with_connect_info::<Peer>()`.
+/// requests; [`Server::make_service`] and [`Server::service`] do.
 #[derive(Debug, Clone)]
 pub struct Peer {
     address: SocketAddr,

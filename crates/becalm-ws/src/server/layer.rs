@@ -27,10 +27,10 @@ use super::{Peer, Server};
 /// It stands outside of everything costly, logins too. The service finds what was admitted as an [`Upgrade`](super::Upgrade) or, for a
 /// WebSocket of another library, as a [`Connection`](super::Connection); a request that is answered without either gives its permit back.
 ///
-/// It looks for the [`Peer`] of a [`Listener`](super::Listener) in the request's extensions (with axum:
+/// It looks for the [`Peer`] of a [`Listener`](super::Listener) in the request's extensions, where [`Server::make_service`] puts it (or axum's
 /// `into_make_service_with_connect_info::<Peer>()`), or for a `SocketAddr`, axum's `ConnectInfo` of either included. Behind a
-/// `Listener` the `Peer` is needed: without it nobody says that a request has come, and its connection is cut at the
-/// handshake's deadline.
+/// `Listener` the `Peer` is needed: without it a WebSocket is refused with 500, and over TLS, where nothing shows that its request has come, its
+/// connection is cut at the handshake's deadline.
 ///
 /// Put it around all routes of such a listener, as [`Server::make_service`] does: other requests pass it, and over HTTP/1 their answer is the last
 /// of its connection. It is outside of `becalm_tower::server::AdmissionLayer`, so that no WebSocket waits in a place of that. What it finds to be otherwise is

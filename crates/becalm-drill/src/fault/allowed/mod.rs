@@ -311,6 +311,56 @@ mod tests {
         }
     }
 
+    /// As the system reads them: without a word of their owner they mean this machine, or nothing.
+    #[test]
+    fn twenty_seven_spellings_of_hosts_lead_nowhere_else() {
+        let elsewhere = [
+            "192.0.2.7",
+            "3221225991",
+            "0xC0000207",
+            "0xc0.0.2.7",
+            "0300.0.2.7",
+            "192.0.519",
+            "192.519",
+            "[::ffff:192.0.2.7]",
+            "[::ffff:c000:207]",
+            "[::192.0.2.7]",
+            "[64:ff9b::c000:207]",
+            "0",
+            "0.0.0.0",
+            "0x0",
+            "[::]",
+            "169.254.169.254",
+            "2852039166",
+            "0xA9FEA9FE",
+            "[fe80::1]",
+            "255.255.255.255",
+            "224.0.0.1",
+        ];
+        for host in elsewhere {
+            let found = Pinned::url(&format!("http://{host}/"), &own("192.0.2.8"), &system);
+            assert!(found.is_err(), "{host}: {found:?}");
+        }
+        let here = [
+            "LOCALHOST",
+            "127.1",
+            "2130706433",
+            "0x7f000001",
+            "0177.0.0.1",
+            "[::ffff:127.0.0.1]",
+        ];
+        for host in here {
+            if let Ok(found) = Pinned::url(&format!("http://{host}/"), &[], &system) {
+                let mut addresses = found.addresses.iter();
+                assert!(
+                    addresses.all(|it| it.ip().to_canonical().is_loopback()),
+                    "{host}"
+                );
+            }
+        }
+        assert_eq!(elsewhere.len() + here.len(), 27);
+    }
+
     #[test]
     fn a_url_that_misleads_or_is_none_is_refused() {
         let here = means(&["127.0.0.1"]);

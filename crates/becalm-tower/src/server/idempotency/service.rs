@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use becalm::Scope;
 use bytes::Bytes;
 use futures_channel::oneshot;
-use http::{Request, Response};
+use http::{Extensions, Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
@@ -63,8 +63,14 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (head, body) = request.into_parts();
-        let future: Keyed<D, S::Error> = match self.keeper.rules.name(&head) {
+        let (mut head, body) = request.into_parts();
+        let is_done_once = Outer::of(&head.extensions).has(&self.keeper.store);
+        let named = if is_done_once {
+            Ok(None)
+        } else {
+            self.keeper.rules.name(&head)
+        };
+        let future: Keyed<D, S::Error> = match named {
             Ok(None) => {
                 let request = Request::from_parts(head, BufferedBody::untouched(body));
                 let future = self.service.call(request);
@@ -79,6 +85,8 @@ where
                 let clone = self.service.clone();
                 let service = std::mem::replace(&mut self.service, clone);
                 let keeper = self.keeper.clone();
+                let outer = Outer::of(&head.extensions).and(&keeper.store);
+                head.extensions.insert(outer);
                 Box::pin(async move {
                     let rules = Arc::clone(&keeper.rules);
                     let caller = rules.share_of(&head);
@@ -93,6 +101,25 @@ where
             }
         };
         IdempotencyFuture::Keyed { future }
+    }
+}
+
+/// The stores of the layers around this one, which have the request done once: it has its key with them.
+#[derive(Debug, Clone, Default)]
+struct Outer(Vec<usize>);
+
+impl Outer {
+    fn of(extensions: &Extensions) -> Self {
+        extensions.get().cloned().unwrap_or_default()
+    }
+
+    fn has<T>(&self, store: &Arc<T>) -> bool {
+        self.0.contains(&Arc::as_ptr(store).addr())
+    }
+
+    fn and<T>(mut self, store: &Arc<T>) -> Self {
+        self.0.push(Arc::as_ptr(store).addr());
+        self
     }
 }
 
