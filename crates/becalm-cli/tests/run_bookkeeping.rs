@@ -276,3 +276,37 @@ fn x10_names_move_no_cursor() {
     );
     assert!(!seen.contains(['\x1b', '\x07', '\u{202e}']), "{seen:?}");
 }
+
+#[test]
+fn x10_what_has_no_end_is_no_policy_and_its_name_moves_no_cursor() {
+    let folder = Folder::new();
+    let odd = folder.path("od\x1b[31md.toml");
+    symlink("/dev/zero", &odd).unwrap();
+    for words in [
+        &["run", "--policy"][..],
+        &["plan", "--policy"],
+        &["fit"],
+        &["fit", "--no-such-flag"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+        command.args(words);
+        if words == ["fit"] {
+            command.arg(odd.with_extension("log"));
+        } else {
+            command.arg(&odd);
+        }
+        let output = command
+            .args(["--", "true"].iter().filter(|_| words[0] == "run"))
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success());
+        assert!(!told.contains('\x1b'), "{words:?}: {told:?}");
+        if words[1..] == ["--policy"] {
+            assert!(
+                told.contains("longer than 1 MiB") && told.contains(r"od\u{1b}[31md.toml"),
+                "{told}"
+            );
+        }
+    }
+}

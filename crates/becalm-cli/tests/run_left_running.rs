@@ -163,6 +163,27 @@ fn k4_what_cannot_be_signalled_is_left_in_time_and_told() {
     }
 }
 
+/// becalm leads the session of the terminal, as under `ssh -t`.
+#[test]
+fn k4_a_terminal_that_goes_with_becalm_hangs_up_on_what_cannot_be_signalled() {
+    use run_support::terminal::Session;
+    let Some(other) = Other::new() else { return };
+    let mark = other.folder.path("mark");
+    let line = other.line(&format!(
+        "@run --attempts 1 --attempt-timeout 2s --kill-after 50ms -- @root sh -c \
+         'trap \"echo hung up > {mark}; exit\" HUP; echo ready; while :; do sleep 0.05; done'",
+        mark = mark.display()
+    ));
+    let mut session = Session::start("sh", &format!("exec {line}"));
+    session.expect("ready");
+    session.expect("cannot end what still runs");
+    let start = Instant::now();
+    while fs::read_to_string(&mark).unwrap_or_default() != "hung up\n" {
+        assert!(start.elapsed() < run_support::HANG, "{}", session.seen);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn k4_a_control_group_that_is_delegated_ends_what_cannot_be_signalled() {
     let Some(other) = Other::new() else { return };

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, raise};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
-use nix::unistd::{Pid, getpgrp, getsid, tcgetpgrp, tcsetpgrp};
+use nix::unistd::{Pid, getpgrp, getpid, getsid, tcgetpgrp, tcsetpgrp};
 
 use super::witness::Witness;
 
@@ -169,6 +169,11 @@ pub fn stop_self() {
     if !is_orphaned() {
         let _ = raise(Signal::SIGSTOP);
     }
+}
+
+/// Whether the terminal goes when becalm does: becalm leads its session, as under `ssh -t HOST becalm ..`.
+pub fn is_of_becalm() -> bool {
+    getsid(None) == Ok(getpid())
 }
 
 /// Tells becalm's whole job, becalm included, that the user wants it to stop.

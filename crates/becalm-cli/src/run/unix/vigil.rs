@@ -183,6 +183,10 @@ impl Host {
         let Some(terminal) = &mut self.terminal else {
             return;
         };
+        if self.has_leftovers && terminal::is_of_becalm() {
+            // When becalm ends the terminal goes, and hangs up on who is in the foreground, whatever its user.
+            return;
+        }
         terminal.take_back();
         if !matches!(ending, Ending::Exited(_)) {
             terminal.restore();
