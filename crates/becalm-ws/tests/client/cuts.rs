@@ -52,7 +52,7 @@ async fn none_is_lost_and_none_comes_twice(messages: usize, patience: Duration) 
     let random = Mutex::new(SplitMix64::new(29));
     let cuts = cutting(&server, move |number| {
         let drawn = random.lock().unwrap().next_u64();
-        let after = 1_000 + usize::try_from(drawn % 10_000).unwrap();
+        let after = 1_000 + usize::try_from(drawn % 5_000).unwrap();
         if number % 2 == 0 {
             (after, usize::MAX)
         } else {
@@ -119,6 +119,6 @@ async fn eight_clients_under_cuts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "minutes: scripts/prove ws-cuts"]
 async fn in_full() {
-    let messages = std::env::var("BECALM_MESSAGES").map_or(1_400_000, |text| text.parse().unwrap());
+    let messages = std::env::var("BECALM_MESSAGES").map_or(1_401_600, |text| text.parse().unwrap());
     none_is_lost_and_none_comes_twice(messages, Duration::from_secs(1_800)).await;
 }
