@@ -67,6 +67,7 @@ pub fn is_of_system(finding: &Finding) -> bool {
 pub fn is_told(mapping: &Mapping, lint: &Lint, all: &[Lint]) -> bool {
     match lint.code {
         "repeats-what-may-be-done" => all.iter().all(|it| it.code != "repeats-non-idempotent"),
+        "unlimited-without-budget" => all.iter().all(|it| it.code != "no-bound"),
         "hints-ignored" => !connects_alone(mapping),
         _ => true,
     }

@@ -144,8 +144,10 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         .and_then(Node::text)
         .unwrap_or("?");
     let backends = document.tree.into_iter().flat_map(Node::walk);
-    let services =
-        backends.filter_map(|it| it.at(&["backend", "service", "name"]).and_then(Node::text));
+    let services = backends.filter_map(|it| {
+        let backend = it.get("backend").or_else(|| it.get("defaultBackend"));
+        backend?.at(&["service", "name"]).and_then(Node::text)
+    });
     let mut names: Vec<String> = services.map(ToOwned::to_owned).collect();
     names.dedup();
     reading.map(draft, format!("Ingress {name}"), names, span);

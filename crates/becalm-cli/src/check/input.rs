@@ -14,7 +14,12 @@ pub struct Input {
     text: String,
     /// Where each line begins.
     lines: Vec<usize>,
+    /// Whether each of its characters is a byte, so that a long line need not be counted up to each place in it.
+    is_ascii: bool,
 }
+
+/// Of a longer line the part around a place is looked at.
+const LONG: usize = 1000;
 
 impl Input {
     /// Reads a file; `-` is standard input.
@@ -39,7 +44,13 @@ impl Input {
         let text = decoded(bytes);
         let lines = lines(&text);
         let name = if is_stdin { "stdin".into() } else { name };
-        Ok(Self { name, text, lines })
+        let is_ascii = text.is_ascii();
+        Ok(Self {
+            name,
+            text,
+            lines,
+            is_ascii,
+        })
     }
 
     /// Its name as it was given.
@@ -54,7 +65,14 @@ impl Input {
         let line = self
             .text
             .get(*self.lines.get(at)?..end.unwrap_or(self.text.len()))?;
-        snippet(line, Span::new(1, span.column, span.length))
+        let mut column = span.column;
+        let mut line = line;
+        if self.is_ascii && line.len() > LONG {
+            let from = column.saturating_sub(LONG / 2).min(line.len());
+            line = &line[from..line.len().min(from + LONG)];
+            column -= from;
+        }
+        snippet(line, Span::new(1, column, span.length))
     }
 
     pub fn file(&self) -> becalm_check::File<'_> {
@@ -223,10 +241,37 @@ mod tests {
         let input = Input {
             name: "x".into(),
             lines: lines(&text),
+            is_ascii: text.is_ascii(),
             text,
         };
         let line = |at| input.snippet(Span::new(at, 1, 1)).map(|it| it.line);
         let lines: Vec<_> = (0..8).map(|at| line(at).unwrap_or_default()).collect();
         assert_eq!(lines, ["", "a", "b", "c", "", "d", "", ""]);
+    }
+
+    #[test]
+    fn the_place_in_a_long_line_is_found_without_counting() {
+        let text = format!("{}here{}", "x".repeat(5000), "y".repeat(5000));
+        for text in [text.clone(), text.replacen('x', "é", 1)] {
+            let input = Input {
+                name: "x".into(),
+                lines: lines(&text),
+                is_ascii: text.is_ascii(),
+                text,
+            };
+            let shown = input.snippet(Span::new(1, 5001, 4)).unwrap();
+            let place: String = shown
+                .line
+                .chars()
+                .skip(shown.before)
+                .take(shown.length)
+                .collect();
+            assert_eq!(place, "here");
+            assert!(
+                shown.line.starts_with("...x") && shown.line.ends_with("y..."),
+                "{}",
+                shown.line
+            );
+        }
     }
 }

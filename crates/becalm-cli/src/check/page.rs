@@ -18,6 +18,7 @@ pub fn page(told: &Told<'_>, arguments: impl Iterator<Item = String>) -> Page {
         .table(&table(findings));
     let page = findings
         .iter()
+        .take(MOST)
         .fold(page.heading("The findings"), |page, it| {
             finding(page, it, told)
         });
@@ -58,17 +59,24 @@ pub fn page(told: &Told<'_>, arguments: impl Iterator<Item = String>) -> Page {
         .code(&printable(&again::line(arguments)))
 }
 
+/// Findings that a page tells.
+const MOST: usize = 500;
+
 fn conclusion(findings: &[Finding]) -> String {
     let of = |severity| findings.iter().filter(|it| it.severity == severity).count();
+    let more = match findings.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" {more} more findings are not on this page: --json has them."),
+    };
     match (of(Severity::Error), of(Severity::Warning)) {
-        (0, 0) => "Nothing dangerous was found.".into(),
-        (errors, warnings) => format!("Errors: {errors}. Warnings: {warnings}."),
+        (0, 0) => "No error and no warning was found in what is read.".into(),
+        (errors, warnings) => format!("Errors: {errors}. Warnings: {warnings}.{more}"),
     }
 }
 
 fn table(findings: &[Finding]) -> Table {
     let table = Table::new(["Where", "What", "How bad"]);
-    findings.iter().fold(table, |table, it| {
+    findings.iter().take(MOST).fold(table, |table, it| {
         table.row([
             Cell::new(format!("{}:{}", printable(&it.file), it.span.line)),
             Cell::new(it.code),

@@ -65,7 +65,14 @@ impl<'a> Properties<'a> {
     pub fn of(document: &Document<'a>, path: &[&str]) -> Option<Self> {
         let own = document.tree?;
         let own_profile = profile(own);
-        let beside = || document.beside.iter().take(TOGETHER);
+        // What comes later is read alone: each would be laid on top of all others.
+        let is_late = !document
+            .beside
+            .iter()
+            .take(TOGETHER)
+            .any(|it| std::ptr::eq(it, own));
+        let together = if is_late { 0 } else { TOGETHER };
+        let beside = || document.beside.iter().take(together);
         let for_all = || beside().filter(|it| profile(it).is_none());
         let first = for_all().find(|it| tree::found(it, path).next().is_some());
         if own_profile.is_none() && first.is_some_and(|first| !std::ptr::eq(first, own)) {
