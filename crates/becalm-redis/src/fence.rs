@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use redis::aio::MultiplexedConnection;
 use redis::{ErrorKind, Pipeline, RedisError, RedisResult, Value, pipe};
 
-use crate::dial::reply;
 use crate::refusals::passes;
 
 /// What becomes a command that writes, if its first copy may come late: its connection was given up, and the server did not end it.
@@ -77,7 +76,10 @@ impl Client {
 }
 
 fn word(error: &RedisError) -> String {
-    reply(error).unwrap_or_else(|| error.to_string())
+    match error.code() {
+        Some(code) => format!("{code} {}", error.detail().unwrap_or_default()),
+        None => error.to_string(),
+    }
 }
 
 fn not_sent_again(reason: &str) -> RedisError {
