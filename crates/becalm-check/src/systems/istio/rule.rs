@@ -22,9 +22,9 @@ pub fn budget(
     draft.policy.budget = Budget::None;
     let namespace = reading.document.tree.and_then(namespace);
     let is_about = |it: &Node| {
-        let about = it.at(&["spec", "host"]).and_then(Node::text);
+        let about = || it.at(&["spec", "host"]).and_then(Node::text);
         is_a(it, "DestinationRule")
-            && matches!((about, host), (Some(about), Some(host)) if is_one(about, self::namespace(it), host, namespace))
+            && matches!((about(), host), (Some(about), Some(host)) if is_one(about, self::namespace(it), host, namespace))
     };
     let found = reading.document.all().find(|(_, it)| is_about(it));
     let Some((file, spec)) = found.and_then(|(file, it)| Some((file, it.get("spec")?))) else {
