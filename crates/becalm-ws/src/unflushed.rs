@@ -43,7 +43,7 @@ impl Unflushed {
         self.bytes = 0;
         self.messages.clear();
         // An idle connection holds no room for many.
-        self.messages.shrink_to(4);
+        self.messages.shrink_to(1);
     }
 
     pub fn take(&mut self) -> Vec<Message> {
