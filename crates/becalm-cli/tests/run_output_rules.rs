@@ -61,7 +61,7 @@ fn k5_rules_see_the_text_that_a_reader_sees() {
             .flag("--stop-on-output", "^error: disk full$")
             .flag("--retry-on-output", ".")
             .sh(&format!("printf '{printed}'"));
-        let permanent = done.err().contains("the failure is permanent");
+        let permanent = done.err().contains("--stop-on-output knows a line");
         assert!(permanent, "{printed}: {}", done.err());
     }
 }

@@ -136,7 +136,7 @@ fn a_line_of_output_forbids_a_retry_and_wins() {
     assert_eq!((done.code(), done.out().as_str()), (7, "busy\nbusy\n"));
     assert!(
         done.err()
-            .contains("gave up because the failure is permanent"),
+            .contains("gave up because --stop-on-output knows a line of its output"),
         "{}",
         done.err()
     );

@@ -128,7 +128,7 @@ Exit codes:
   the command's own, when it succeeded or becalm gave up; 1 for 0 if a line of the output decided
   124      the deadline or the attempt timeout ended the command
   125      becalm itself failed, wrong flags included
-  126      the command cannot be executed, or not now (then becalm tries again)
+  126      the command cannot be executed; becalm tries again where that may pass (too many processes)
   127      the command was not found
   128 + n  signal n ended the command, or becalm
 

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use becalm::StopReason;
+
 use crate::run::unix::Signal;
 
 use super::error::RunError;
@@ -37,7 +39,15 @@ impl Course<'_> {
             self.run.progress.observed(would);
         }
         if let (End::GaveUp(reason), Some(last)) = (end, &last) {
-            self.run.progress.gave_up(reason, last.number, last.cause());
+            let rule = self
+                .run
+                .exit_rules
+                .told_final(last.ending, last.seen.matched);
+            let rule = rule.filter(|_| reason == StopReason::Permanent);
+            let why = rule.unwrap_or_else(|| reason.to_string());
+            self.run
+                .progress
+                .gave_up(reason, &why, last.number, last.cause());
             if let Some(hook) = &self.run.hooks.on_give_up {
                 let environment = self.afterwards(last, reason.as_str());
                 let terms = self.run.hooks.terms(self.host.now());

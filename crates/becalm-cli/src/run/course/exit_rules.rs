@@ -31,16 +31,28 @@ impl ExitRules {
         }
     }
 
+    /// The rule of the command line for which this ending is final; `None` where another thing decided.
+    pub fn told_final(&self, ending: Ending, matched: Option<OutputMatch>) -> Option<String> {
+        let code = ending.code();
+        let is_cut = matches!(ending, Ending::AttemptTimeout | Ending::Deadline);
+        match matched {
+            Some(OutputMatch::Stop) => Some("--stop-on-output knows a line of its output".into()),
+            Some(OutputMatch::Retry) => None,
+            None if lists(&self.stop_on, ending) => {
+                Some(format!("--stop-on lists exit code {code}"))
+            }
+            None if self.retry_on.is_some() && !is_cut && !lists(&self.retry_on, ending) => {
+                Some(format!("--retry-on does not list exit code {code}"))
+            }
+            None => None,
+        }
+    }
+
     fn failure(&self, ending: Ending) -> Failure {
-        let listed = |codes: &Option<ExitCodes>| {
-            codes
-                .as_ref()
-                .is_some_and(|codes| codes.contains(ending.code()))
-        };
         let retried = match ending {
-            _ if listed(&self.stop_on) => false,
+            _ if lists(&self.stop_on, ending) => false,
             Ending::AttemptTimeout | Ending::Deadline => true,
-            _ if self.retry_on.is_some() => listed(&self.retry_on),
+            _ if self.retry_on.is_some() => lists(&self.retry_on, ending),
             // The reader of the output has gone, and will not come back for another attempt.
             // A shell tells of its own command's end in this way.
             Ending::Signalled(SIGPIPE) | Ending::Exited(BROKEN_PIPE) => false,
@@ -57,6 +69,12 @@ impl ExitRules {
             _ => failure,
         }
     }
+}
+
+#[expect(clippy::ref_option, reason = "the fields are options")]
+fn lists(codes: &Option<ExitCodes>, ending: Ending) -> bool {
+    let codes = codes.as_ref();
+    codes.is_some_and(|codes| codes.contains(ending.code()))
 }
 
 #[cfg(test)]
@@ -76,6 +94,23 @@ mod tests {
             Verdict::Failure(failure) => failure.class == becalm::Class::Transient,
             verdict => panic!("{ending}: {verdict:?}"),
         }
+    }
+
+    #[test]
+    fn a_rule_of_the_command_line_that_decided_is_told() {
+        let told = |on: &ExitRules, ending| on.told_final(ending, None).unwrap_or_default();
+        let both = rules(Some("7,28"), Some("28"));
+        assert_eq!(
+            told(&both, Ending::Exited(9)),
+            "--retry-on does not list exit code 9"
+        );
+        assert_eq!(
+            told(&both, Ending::Exited(28)),
+            "--stop-on lists exit code 28"
+        );
+        assert_eq!(told(&both, Ending::Exited(7)), "");
+        assert_eq!(told(&both, Ending::Deadline), "");
+        assert_eq!(told(&rules(None, None), Ending::Exited(127)), "");
     }
 
     #[test]

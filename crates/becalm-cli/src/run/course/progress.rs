@@ -121,15 +121,15 @@ impl Progress {
         complain(&format!("only observing; enforcing {what}"));
     }
 
-    /// No further attempt is made. Said in any case: a job in cron that fails must say why.
-    pub fn gave_up(&self, reason: StopReason, attempts: u32, cause: Cause) {
+    /// No further attempt is made, and why. Said in any case: a job in cron that fails must say it.
+    pub fn gave_up(&self, reason: StopReason, why: &str, attempts: u32, cause: Cause) {
         let plural = if attempts == 1 { "" } else { "s" };
         let remedy = match reason {
             StopReason::BudgetExhausted => "; --budget sets how many retries it allows",
             _ => "",
         };
         let told =
-            format!("gave up because {reason}, after {attempts} attempt{plural} ({cause}){remedy}");
+            format!("gave up because {why}, after {attempts} attempt{plural} ({cause}){remedy}");
         complain(&format!("{told}: {}", self.command));
         if self.annotates {
             let line = format!("{}: {told}", self.command);
