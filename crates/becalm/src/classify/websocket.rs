@@ -119,11 +119,12 @@ mod tests {
     fn c11_every_close_code_has_its_class() {
         for code in 0..=u16::MAX {
             let expected = match code {
-                1001 | 1005 | 1006 | 1011 | 1012 | 1014 | 1015 | 3008 => Class::Transient,
                 1013 => Class::Throttled,
                 // As the status of HTTP, which has its own table.
                 4400..4600 => http_status::classify(code - 4000).class,
-                4000..5000 => Class::Transient,
+                1001 | 1005 | 1006 | 1011 | 1012 | 1014 | 1015 | 3008 | 4000..5000 => {
+                    Class::Transient
+                }
                 _ => Class::Permanent,
             };
             let failure = classify_close(code);

@@ -37,14 +37,13 @@ impl ExitRules {
         let is_cut = matches!(ending, Ending::AttemptTimeout | Ending::Deadline);
         match matched {
             Some(OutputMatch::Stop) => Some("--stop-on-output knows a line of its output".into()),
-            Some(OutputMatch::Retry) => None,
             None if lists(&self.stop_on, ending) => {
                 Some(format!("--stop-on lists exit code {code}"))
             }
             None if self.retry_on.is_some() && !is_cut && !lists(&self.retry_on, ending) => {
                 Some(format!("--retry-on does not list exit code {code}"))
             }
-            None => None,
+            Some(OutputMatch::Retry) | None => None,
         }
     }
 
