@@ -15,7 +15,6 @@ use redis::{
     AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, ProtocolVersion,
     RedisConnectionInfo, RedisError, RedisResult, Value, cmd,
 };
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
@@ -25,13 +24,10 @@ use crate::commands;
 use crate::counted::{Counted, Counts};
 use crate::fence::{Client, Fence};
 use crate::gathered::Gathered;
-use crate::line::{End, Line};
+use crate::line::{End, Line, Stream};
 use crate::login::{Credentials, Login};
 use crate::replies::Replies;
 use crate::subscription::Messages;
-
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// Where it is dialled, and as whom.
 pub(crate) struct Dialler {

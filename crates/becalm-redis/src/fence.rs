@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use redis::aio::MultiplexedConnection;
-use redis::{ErrorKind, Pipeline, RedisError, RedisResult, Value, pipe};
+use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value, cmd, pipe};
 
 use crate::refusals::passes;
 
 /// What becomes a command that writes, if its first copy may come late: its connection was given up, and the server did not end it.
 ///
-/// It needs Redis 6.2, and the rights `+client|info` and `+client|kill`. A proxy that puts many clients on one connection
-/// refuses both.
+/// It needs Redis 6.2, and the rights `+client|info` and `+client|kill`; over a Unix socket `+info`, too. A proxy that puts many
+/// clients on one connection refuses them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LateCopies {
@@ -30,21 +30,37 @@ pub enum LateCopies {
 /// A connection as its server knows it.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
-    /// Its number, which a server gives once, and its address: after a restart the number may be another's.
-    name: Option<(String, String)>,
+    name: Option<Name>,
     /// Whether the server has ended it, or why not.
     end: OnceLock<Result<(), String>>,
+}
+
+/// A number, which a server gives once, and an address: after a restart the number may be another's.
+#[derive(Debug, PartialEq, Eq)]
+struct Name {
+    id: String,
+    address: String,
+    /// The run of the server, where the address is that of all clients.
+    run: Option<String>,
+}
+
+impl Name {
+    /// All clients of a Unix socket have its path and the port 0.
+    fn has_address_of_all(&self) -> bool {
+        self.address.ends_with(":0")
+    }
 }
 
 impl Client {
     /// Of `CLIENT INFO`: `id=7 addr=127.0.0.1:50000 laddr=..`.
     fn of(answer: Value) -> Result<Self, String> {
-        let told = answer.extract_error().map_err(|error| word(&error))?;
-        let told: String = redis::from_redis_value(told).map_err(|error| error.to_string())?;
+        let told = text(answer)?;
         let name = told.strip_prefix("id=").and_then(|rest| {
             let (id, rest) = rest.split_once(" addr=")?;
             let (address, _) = rest.split_once(" laddr=")?;
-            Some((id.to_owned(), address.to_owned()))
+            let (id, address) = (id.to_owned(), address.to_owned());
+            let run = None;
+            Some(Name { id, address, run })
         });
         let name = name.ok_or("it answered CLIENT INFO strangely")?;
         Ok(Self {
@@ -58,6 +74,14 @@ impl Client {
             name: None,
             end: OnceLock::from(Err(reason.into())),
         }
+    }
+
+    fn is_told_by_run(&self) -> bool {
+        self.name.as_ref().is_some_and(Name::has_address_of_all)
+    }
+
+    fn run(&self) -> Option<&str> {
+        self.name.as_ref()?.run.as_deref()
     }
 
     /// Whether nothing that was sent over this one comes after what is sent over that one now.
@@ -75,6 +99,19 @@ impl Client {
     }
 }
 
+fn text(answer: Value) -> Result<String, String> {
+    let told = answer.extract_error().map_err(|error| word(&error))?;
+    redis::from_redis_value(told).map_err(|error| error.to_string())
+}
+
+/// Of `INFO server`.
+fn run(answer: Value) -> Result<String, String> {
+    let told = text(answer)?;
+    let run = told.lines().find_map(|line| line.strip_prefix("run_id:"));
+    run.map(Into::into)
+        .ok_or_else(|| "it answered INFO strangely".into())
+}
+
 fn word(error: &RedisError) -> String {
     match error.code() {
         Some(code) => format!("{code} {}", error.detail().unwrap_or_default()),
@@ -84,7 +121,7 @@ fn word(error: &RedisError) -> String {
 
 fn not_sent_again(reason: &str) -> RedisError {
     let detail = format!(
-        "{reason}; grant +client|info +client|kill (Redis 6.2), or take it as it comes: Builder::late_copies(LateCopies::Accept)"
+        "{reason}; grant +client|info +client|kill (Redis 6.2; over a Unix socket +info, too), or take it as it comes: Builder::late_copies(LateCopies::Accept)"
     );
     let description = "the command writes and was not sent again: its first copy may come late, and undo what others write after \
         the second, since the server did not end the connection of the first";
@@ -105,8 +142,8 @@ const ANSWERS: u8 = u8::MAX;
 const TOLERATED: u8 = 2;
 
 impl Fence {
-    /// Asks over a new connection who it is, and has those before it ended: one round trip. Then nothing of theirs takes effect
-    /// any more.
+    /// Asks over a new connection who it is, and has those before it ended: one round trip, over a Unix socket up to three. Then
+    /// nothing of theirs takes effect any more.
     pub async fn close_behind(
         &self,
         redis: &mut MultiplexedConnection,
@@ -119,23 +156,23 @@ impl Fence {
             return Ok(Arc::new(Client::without_name(reason)));
         }
         let former = self.former().clone();
-        let asking = asking(&former);
-        let answers = redis.send_packed_commands(&asking, 0, former.len() + 1);
-        let answers = answers.await?;
+        let (alike, apart): (Vec<_>, Vec<_>) = former
+            .into_iter()
+            .partition(|client| client.is_told_by_run());
+        let who = cmd("CLIENT").arg("INFO").take();
+        let answer = answers(redis, Some(who), &apart).await?;
         self.unanswered.store(ANSWERS, order);
-        for answer in &answers {
-            if let Value::ServerError(error) = answer
-                && passes(error.code())
-            {
-                return Err(error.clone().into());
-            }
-        }
-        let mut answers = answers.into_iter();
-        let own = Client::of(answers.next().unwrap_or(Value::Nil));
-        for (client, answer) in former.iter().zip(answers) {
-            let _ = client.end.set(match answer.extract_error() {
-                Ok(_) => Ok(()),
-                Err(error) => Err(word(&error)),
+        let mut own = Client::of(answer.unwrap_or(Value::Nil));
+        if !alike.is_empty() || own.as_ref().is_ok_and(Client::is_told_by_run) {
+            let which = cmd("INFO").arg("server").take();
+            let answer = answers(redis, Some(which), &[]).await?;
+            let run = run(answer.unwrap_or(Value::Nil));
+            end_alike(redis, alike, &run).await?;
+            own = own.and_then(|mut own| {
+                if let Some(name) = &mut own.name {
+                    name.run = Some(run?);
+                }
+                Ok(own)
             });
         }
         let own = Arc::new(own.unwrap_or_else(Client::without_name));
@@ -152,14 +189,58 @@ impl Fence {
     }
 }
 
-fn asking(former: &[Arc<Client>]) -> Pipeline {
+/// Ends clients that only their number tells from others: those of this run of the server. With its run a client has ended.
+async fn end_alike(
+    redis: &mut MultiplexedConnection,
+    former: Vec<Arc<Client>>,
+    run: &Result<String, String>,
+) -> RedisResult<()> {
+    let mut of_run = Vec::new();
+    for client in former {
+        match run {
+            Ok(run) if client.run() == Some(run) => of_run.push(client),
+            Ok(_) => drop(client.end.set(Ok(()))),
+            Err(reason) => drop(client.end.set(Err(reason.clone()))),
+        }
+    }
+    answers(redis, None, &of_run).await.map(drop)
+}
+
+/// Asks, and has these ended. The answer to what it asked; an error is a dial that has failed.
+async fn answers(
+    redis: &mut MultiplexedConnection,
+    asked: Option<Cmd>,
+    former: &[Arc<Client>],
+) -> RedisResult<Option<Value>> {
     let mut all = pipe();
-    all.cmd("CLIENT").arg("INFO");
-    for (id, address) in former.iter().filter_map(|client| client.name.as_ref()) {
+    let is_asked = asked.is_some();
+    if let Some(asked) = asked {
+        all.add_command(asked);
+    }
+    for Name { id, address, .. } in former.iter().filter_map(|client| client.name.as_ref()) {
         let kill = all.cmd("CLIENT").arg("KILL");
         kill.arg("ID").arg(id).arg("ADDR").arg(address);
     }
-    all
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let answers = redis.send_packed_commands(&all, 0, all.len()).await?;
+    for answer in &answers {
+        if let Value::ServerError(error) = answer
+            && passes(error.code())
+        {
+            return Err(error.clone().into());
+        }
+    }
+    let mut answers = answers.into_iter();
+    let told = if is_asked { answers.next() } else { None };
+    for (client, answer) in former.iter().zip(answers) {
+        let _ = client.end.set(match answer.extract_error() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(word(&error)),
+        });
+    }
+    Ok(told)
 }
 
 #[cfg(test)]
@@ -171,7 +252,9 @@ mod tests {
         for address in ["127.0.0.1:50000", "[::1]:50000", "/run/a b/redis:0"] {
             let told = format!("id=17 addr={address} laddr=127.0.0.1:6379 fd=8 name= age=0\n");
             let client = Client::of(Value::BulkString(told.into())).expect("it is read");
-            assert_eq!(client.name, Some(("17".to_owned(), address.to_owned())));
+            let name = client.name.as_ref().expect("it is told");
+            assert_eq!((&*name.id, &*name.address), ("17", address));
+            assert_eq!(client.is_told_by_run(), address.starts_with('/'));
         }
         for other in [Value::Okay, Value::Nil, Value::BulkString(b"PONG".to_vec())] {
             assert!(Client::of(other.clone()).is_err(), "{other:?}");

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use redis::{Cmd, RedisResult, Value, parse_redis_value};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::dial::Stream;
+use crate::line::Stream;
 use crate::replies::Frames;
 
 /// How much is read at once.

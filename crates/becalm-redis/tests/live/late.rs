@@ -6,6 +6,7 @@ use std::time::Duration;
 use becalm::Budget;
 use becalm_redis::{Builder, Connection, LateCopies, Policy};
 use redis::{AsyncCommands, Cmd, Commands, Pipeline, RedisResult, cmd, pipe};
+use tempfile::TempDir;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -222,28 +223,84 @@ async fn where_nothing_ends_the_first_connection_what_writes_is_sent_once_and_th
     }
 }
 
-/// A connection that has the number of a former one and is another's: its server was started anew.
+/// A connection that has the number of a former one and is another's: its server was started anew. Over a Unix socket it has
+/// its address, too.
 #[tokio::test]
 async fn nobody_else_is_thrown_out() {
-    let mut server = Server::started(&[]);
-    let redis = Connection::open(&server.url()).expect("an address");
-    let () = redis.clone().set("k", 1).await.expect("it is set");
-    let number = |connection: &mut redis::Connection| -> u64 {
-        cmd("CLIENT")
-            .arg("ID")
-            .query(connection)
-            .expect("it is told")
-    };
-    let last = number(&mut server.plain());
-    server.kill();
-    server.start();
-    let mut strangers = vec![server.plain()];
-    while number(strangers.last_mut().expect("one")) < last {
-        strangers.push(server.plain());
+    for is_unix in [false, true] {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path().join("redis").display().to_string();
+        let mut server = Server::started(&["--unixsocket", &path]);
+        let address = if is_unix {
+            format!("redis+unix://{path}")
+        } else {
+            server.url()
+        };
+        let stranger = || {
+            let client = redis::Client::open(&*address).expect("an address");
+            client.get_connection().expect("it is there")
+        };
+        // A server that reads its log uses up some numbers.
+        for _ in 0..20 {
+            let _ = stranger();
+        }
+        let redis = Connection::open(&address).expect("an address");
+        let () = redis.clone().set("k", 1).await.expect("it is set");
+        let number = |connection: &mut redis::Connection| -> u64 {
+            cmd("CLIENT")
+                .arg("ID")
+                .query(connection)
+                .expect("it is told")
+        };
+        let last = number(&mut server.plain());
+        server.kill();
+        server.start();
+        let _ = server.plain();
+        let mut strangers = vec![stranger()];
+        assert!(number(&mut strangers[0]) < last - 1, "it has another's");
+        while number(strangers.last_mut().expect("one")) < last {
+            strangers.push(stranger());
+        }
+        assert_eq!(redis.clone().get("k").await, Ok(1));
+        for stranger in &mut strangers {
+            let _ = number(stranger);
+        }
     }
-    assert_eq!(redis.clone().get("k").await, Ok(1));
-    for stranger in &mut strangers {
-        let _ = number(stranger);
+}
+
+/// A Unix socket has no addresses of clients: the first connection is known by the run of its server.
+#[tokio::test]
+async fn what_is_given_up_is_ended_over_a_unix_socket_too() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("redis").display().to_string();
+    let server = Server::started(&["--unixsocket", &path]);
+    for rights in ["+@all", "+@all -info"] {
+        let mut plain = server.plain();
+        let mut user = cmd("ACL").arg("SETUSER").arg("default").take();
+        user.arg(rights.split(' ').collect::<Vec<_>>());
+        user.exec(&mut plain).expect("it has these rights");
+        let redis = Builder::new(&format!("redis+unix://{path}")).expect("an address");
+        let quick = Duration::from_millis(300);
+        let redis = redis.response_timeout(quick).build();
+        let redis = redis.expect("valid settings");
+        let () = redis.clone().set("k", 1).await.expect("it is set");
+        // For longer than an answer may take, so that its connection is given up.
+        let pause = cmd("CLIENT").arg("PAUSE").arg(1_000).arg("WRITE").take();
+        pause.exec(&mut plain).expect("it pauses");
+        let set = redis.clone().set::<_, _, ()>("k", 2).await;
+        if rights == "+@all" {
+            set.expect("it is repeated");
+        } else {
+            let error = set.expect_err("it writes").to_string();
+            assert!(
+                error.contains("+info") && error.contains("NOPERM"),
+                "{error}"
+            );
+        }
+        sleep(Duration::from_secs(1)).await;
+        let listed: String = cmd("CLIENT").arg("LIST").query(&mut plain).expect("listed");
+        let left = listed.lines().filter(|line| line.contains(&path)).count();
+        assert_eq!(left, 1, "{listed}");
     }
 }
 
