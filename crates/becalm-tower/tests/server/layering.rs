@@ -81,6 +81,18 @@ async fn what_is_done_once_by_a_layer_that_is_put_twice_is_done() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn clones_of_a_store_are_one_store() {
+    let store = MemoryStore::new().clock(TokioSleeper::new());
+    let once = || IdempotencyLayer::new(store.clone());
+    let layer = places(1);
+    let service = once().layer(once().layer(layer.layer(handler::<
+        ArrivingBody<BufferedBody<BufferedBody<Full<Bytes>>>>,
+    >())));
+    let answer = service.oneshot(post()).await.expect("infallible");
+    assert_eq!(answer.status(), 200);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_handler_that_goes_on_without_its_client_keeps_its_places() {
     let (layer, outer) = (places(1), places(2));
     let store = MemoryStore::new().clock(TokioSleeper::new());

@@ -169,4 +169,8 @@ impl Store for MemoryStore {
     async fn release(&self, held: Name) {
         self.shelf().release(&held);
     }
+
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.shelf).addr()
+    }
 }

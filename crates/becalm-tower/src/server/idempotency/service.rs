@@ -64,7 +64,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (mut head, body) = request.into_parts();
-        let is_done_once = Outer::of(&head.extensions).has(&self.keeper.store);
+        let is_done_once = Outer::of(&head.extensions).has(&*self.keeper.store);
         let named = if is_done_once {
             Ok(None)
         } else {
@@ -85,7 +85,7 @@ where
                 let clone = self.service.clone();
                 let service = std::mem::replace(&mut self.service, clone);
                 let keeper = self.keeper.clone();
-                let outer = Outer::of(&head.extensions).and(&keeper.store);
+                let outer = Outer::of(&head.extensions).and(&*keeper.store);
                 head.extensions.insert(outer);
                 Box::pin(async move {
                     let rules = Arc::clone(&keeper.rules);
@@ -113,12 +113,12 @@ impl Outer {
         extensions.get().cloned().unwrap_or_default()
     }
 
-    fn has<T>(&self, store: &Arc<T>) -> bool {
-        self.0.contains(&Arc::as_ptr(store).addr())
+    fn has<T: Store>(&self, store: &T) -> bool {
+        self.0.contains(&store.address())
     }
 
-    fn and<T>(mut self, store: &Arc<T>) -> Self {
-        self.0.push(Arc::as_ptr(store).addr());
+    fn and<T: Store>(mut self, store: &T) -> Self {
+        self.0.push(store.address());
         self
     }
 }

@@ -41,6 +41,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Forgets the operation: a repetition may run it.
     fn release(&self, held: Self::Held) -> impl Future<Output = ()> + Send;
+
+    /// What tells it from other stores of this process: the same for two that keep the same operations, such as clones. A layer leaves to
+    /// one around it what that has claimed in the same store. Default: where it is in memory, so that clones are different stores.
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
 }
 
 /// What a [`Store`] knows of an operation that is to run.
