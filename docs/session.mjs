@@ -4,7 +4,7 @@
 //     message: (data) => show(data),                     // a string or a Uint8Array, each once, in order
 //     resumed: () => {},                                 // the session goes on
 //     cold: (reason, unconfirmed, unsent) => loadEverything(), // a new session: what was sent and has no confirmation is handed back;
-//                                                     // what was never sent goes over it, unless this returns false
+//                                                     // what was never sent goes over it, unless this returns false (or not true, for reason 4: another user)
 //   });
 //   session.send("hello");                               // false: no room, try again when something was confirmed
 
@@ -98,8 +98,10 @@ export class Session {
       this.#name = new Uint8Array(data.slice(10, 34));
       [this.#dial, this.#received, this.#confirmed, this.#sent] = [1, 0, 0, 0];
       const payloads = (messages) => messages.map(({ data }) => data);
-      const carries = this.#on.cold?.(view.getUint8(1), payloads(unconfirmed), payloads(isFirst ? [] : unsent));
-      if (carries === false && !isFirst) this.#kept.splice(0, unsent.length); // what was sent in the call stays
+      const reason = view.getUint8(1);
+      const said = this.#on.cold?.(reason, payloads(unconfirmed), payloads(isFirst ? [] : unsent));
+      const carries = reason === 4 ? said === true : said !== false;
+      if (!carries && !isFirst) this.#kept.splice(0, unsent.length); // what was sent in the call stays
       this.#count();
       this.#answered();
     } else if (kind === 4 || kind === 5) {

@@ -107,18 +107,28 @@ async fn a_client_in_javascript_carries_over_what_it_never_sent() {
     if !has_node() {
         return;
     }
-    for carries in [true, false] {
+    let all_three: &[&str] = &["two", "three", "in the call"];
+    let fresh: &[&str] = &["in the call"];
+    // A server that was started again knows no session, and a session of ada's is none of bob's.
+    for (carries, user, cold, expected) in [
+        ("yes", None, 6, all_three),
+        ("no", None, 6, fresh),
+        ("", None, 6, all_three),
+        ("", Some("bob"), 4, fresh),
+        ("yes", Some("bob"), 4, all_three),
+    ] {
+        let kept = user.map(|_| SessionSettings::default().open());
         let received = Arc::new(Mutex::new(Vec::new()));
         let all = Arc::clone(&received);
         let server = Server::new(move |number, peer| {
-            let all = Arc::clone(&all);
+            let (all, kept) = (Arc::clone(&all), kept.clone());
             async move {
-                // A server that was started again knows no session.
-                let sessions = SessionSettings::default().open();
+                let sessions = kept.unwrap_or_else(|| SessionSettings::default().open());
                 if number > 1 {
                     tokio::time::sleep(Duration::from_millis(400)).await;
                 }
-                let mut socket = sessions.accept(peer, "ada").await.unwrap();
+                let user = user.filter(|_| number > 1).unwrap_or("ada");
+                let mut socket = sessions.accept(peer, user).await.unwrap();
                 if number == 1 {
                     let _ = socket.send("bye".into()).await;
                     let _ = socket.next().await;
@@ -141,20 +151,16 @@ async fn a_client_in_javascript_carries_over_what_it_never_sent() {
         );
         let node = tokio::process::Command::new(node())
             .args(["--experimental-websocket", "--no-warnings", script])
-            .args([server.uri().to_string(), carries.to_string()])
+            .args([server.uri().to_string(), carries.to_owned()])
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();
         let said = tokio::time::timeout(Duration::from_secs(30), node).await;
         let said = said.expect("it ends within thirty seconds").unwrap();
         let lines = String::from_utf8(said.stdout).unwrap();
-        assert_eq!(lines, "cold 0 [] []\ncold 6 [one] [two,three]\n");
-        let expected: &[&str] = if carries {
-            &["two", "three", "in the call"]
-        } else {
-            &["in the call"]
-        };
-        assert_eq!(*received.lock().unwrap(), expected);
+        let told = format!("cold 0 [] []\ncold {cold} [one] [two,three]\n");
+        assert_eq!(lines, told, "{carries:?} {user:?}");
+        assert_eq!(*received.lock().unwrap(), expected, "{carries:?} {user:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 // Loses its session with messages that were sent and others that were not, and says what it is told: javascript.rs runs it.
 import { Session } from "../../../../docs/session.mjs";
 
-const [url, carries] = [process.argv[2], process.argv[3] === "true"];
+const [url, carries] = [process.argv[2], { yes: true, no: false }[process.argv[3]]];
 const session = new Session(url, {
   message: (data) => {
     if (data === "bye") setTimeout(() => ["two", "three"].forEach((text) => session.send(text)), 150);
