@@ -2,6 +2,7 @@
 
 mod close;
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -192,7 +193,7 @@ impl Open {
     }
 
     /// What the connection was given, and may not have written: for one that is over.
-    pub fn take_unflushed(&mut self) -> Vec<Message> {
+    pub fn take_unflushed(&mut self) -> VecDeque<Message> {
         self.unflushed.take()
     }
 
