@@ -13,7 +13,6 @@ use tokio_tungstenite::tungstenite::{Error, http::HeaderMap, protocol::CloseFram
 use crate::Answer;
 use crate::answer::by_default;
 use crate::protocol_error::ProtocolError;
-use crate::settings::Settings;
 
 /// Why a connection has ended, or has not come about.
 #[derive(Debug)]
@@ -47,9 +46,14 @@ pub struct GaveUp {
 
 impl Ended {
     /// What that means, by the tables of [`becalm::classify`] but for the close codes and the answers to handshakes, which are judged
-    /// as the client says. The address has worked before, or not.
-    pub(crate) fn meaning(&self, client: &Settings, worked_before: bool) -> Failure {
-        let mut failure = self.class(client, worked_before);
+    /// so. The address has worked before, or not.
+    pub(crate) fn meaning(
+        &self,
+        closing: impl Fn(u16, &str) -> Failure,
+        answering: impl Fn(&Answer<'_>) -> Failure,
+        worked_before: bool,
+    ) -> Failure {
+        let mut failure = self.class(closing, answering, worked_before);
         if let Some(advice) = self.advice() {
             if failure.class != Class::Permanent {
                 failure.hint = Some(advice.hint());
@@ -70,20 +74,25 @@ impl Ended {
         }
     }
 
-    /// Whether nothing follows at an address that never worked.
-    pub(crate) fn is_final_at_first(&self) -> bool {
+    /// Whether it is the end at an address that never worked, and not at one that did.
+    pub(crate) fn is_doubtful(&self) -> bool {
         let Self::Handshake(error) = self else {
             return false;
         };
-        let failure = handshake(error, false, by_default);
-        failure.class == Class::Permanent
+        let is_the_end =
+            |worked_before| handshake(error, worked_before, by_default).class == Class::Permanent;
+        is_the_end(false) && !is_the_end(true)
     }
 
-    fn class(&self, client: &Settings, worked_before: bool) -> Failure {
-        let closing = &client.closing;
+    fn class(
+        &self,
+        closing: impl Fn(u16, &str) -> Failure,
+        answering: impl Fn(&Answer<'_>) -> Failure,
+        worked_before: bool,
+    ) -> Failure {
         match self {
             Self::NoEndpoint(_) | Self::TooLate => Failure::transient().unsent(),
-            Self::Handshake(error) => handshake(error, worked_before, &*client.answering),
+            Self::Handshake(error) => handshake(error, worked_before, answering),
             // tungstenite 0.30 hands on codes that it does not know, 1014 among them, as 1002 with this reason.
             Self::Closed(Some(frame))
                 if u16::from(frame.code) == 1002

@@ -362,11 +362,12 @@ impl Socket {
         if let Some(session) = &mut self.session {
             session.disconnected();
         }
-        if ended.is_final_at_first() {
+        if ended.is_doubtful() {
             self.trust.doubt(now);
         }
         let worked_before = self.trust.lasts(self.client.restart_patience, now);
-        let mut failure = ended.meaning(&self.client, worked_before);
+        let (closing, answering) = (&*self.client.closing, &*self.client.answering);
+        let mut failure = ended.meaning(closing, answering, worked_before);
         // A dial that failed on its way has not used its own.
         let own = self.ticket.take();
         let ticket = ended.advice().and_then(|advice| advice.ticket);

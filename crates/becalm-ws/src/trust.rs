@@ -11,12 +11,12 @@ pub(crate) enum Trust {
     Untried,
     /// One was open, and no answer has said otherwise since.
     Worked,
-    /// The first answer since then that would be the end at an address that never worked came at this moment.
+    /// The first answer since then that is the end at an address that never worked, and not at one that did, came at this moment.
     Doubted(Instant),
 }
 
 impl Trust {
-    /// An answer that is the end at an address that never worked has come.
+    /// An answer that is the end at an address that never worked, and not at one that did, has come.
     pub fn doubt(&mut self, now: Instant) {
         if *self == Self::Worked {
             *self = Self::Doubted(now);

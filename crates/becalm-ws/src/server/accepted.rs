@@ -23,8 +23,8 @@ use super::sniff::Sniff;
 /// [`handshakes`](super::Settings::handshakes), however slowly it is sent.
 ///
 /// [`AdmissionLayer`](super::AdmissionLayer) and [`Server::handshake`] say when it has come. Where neither sees the request, plain HTTP/1
-/// shows it: its handshake is over, and its answer goes out; the connection then ends after a minute without a byte, since it holds the place of another. A
-/// WebSocket that nothing has admitted is counted as [`Misplaced::Unadmitted`], and behind axum answered with 500. TLS
+/// shows it: its handshake is over, and its answer goes out; between the answer and the next request the connection ends after a minute without a byte, since
+/// it holds the place of another. A WebSocket that nothing has admitted is counted as [`Misplaced::Unadmitted`], and behind axum answered with 500. TLS
 /// shows nothing, so there the deadline ends what no layer has seen.
 #[derive(Debug)]
 pub struct Accepted {
@@ -32,8 +32,8 @@ pub struct Accepted {
     deadline: Option<Deadline>,
     is_late: bool,
     sniff: Sniff,
-    /// What is left to be written in place of a WebSocket that was not admitted.
-    refusal: Option<Vec<u8>>,
+    /// How much was written in place of a WebSocket that was not admitted.
+    refused: Option<u16>,
     is_of_axum: bool,
     peer: Peer,
     _open: Open,
@@ -120,7 +120,7 @@ impl Accepted {
             deadline,
             is_late: false,
             sniff: Sniff::new(),
-            refusal: None,
+            refused: None,
             is_of_axum: false,
             peer,
             _open: open,
@@ -145,7 +145,7 @@ impl Accepted {
             self.deadline = None;
             return Ok(());
         }
-        if self.sniff == Sniff::Answered {
+        if self.sniff.is_answered() {
             let sleeper = self.peer.server.sleeper();
             let quiet = || Deadline(sleeper.sleep_until(sleeper.now().after(QUIET)));
             self.deadline.get_or_insert_with(quiet);
@@ -158,7 +158,7 @@ impl Accepted {
         }
         self.is_late = true;
         let sentence = match self.sniff {
-            Sniff::Answered => "the connection was silent for a minute",
+            Sniff::Answered(_) => "the connection was silent for a minute",
             Sniff::Hidden => {
                 "the handshake took longer than its deadline, or nothing has said that its request came: \
                  serve it by Server::service or Server::handshake"
@@ -188,7 +188,7 @@ impl Accepted {
         bytes: &[u8],
         context: &mut Context<'_>,
     ) -> Option<Poll<io::Result<usize>>> {
-        if self.refusal.is_none() {
+        if self.refused.is_none() {
             if self.peer.is_known() {
                 return None;
             }
@@ -209,19 +209,16 @@ impl Accepted {
                 self.peer.request_has_come();
                 return None;
             }
-            self.refusal = Some(not_admitted());
         }
         Some(self.poll_refusal(context))
     }
 
     fn poll_refusal(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let Self {
-            stream, refusal, ..
-        } = self;
-        let left = refusal.get_or_insert_default();
-        while !left.is_empty() {
-            let written = ready!(Pin::new(&mut *stream).poll_write(context, left))?;
-            left.drain(..written.max(1).min(left.len()));
+        let refusal = not_admitted();
+        let done = self.refused.get_or_insert(0);
+        while let Some(left @ [_, ..]) = refusal.get(usize::from(*done)..) {
+            let written = ready!(Pin::new(&mut self.stream).poll_write(context, left))?;
+            *done = done.saturating_add(u16::try_from(written.max(1)).unwrap_or(u16::MAX));
         }
         Poll::Ready(Err(io::Error::other(Misplaced::Unadmitted)))
     }
@@ -240,7 +237,7 @@ fn not_admitted() -> Vec<u8> {
 
 impl Drop for Accepted {
     fn drop(&mut self) {
-        if !self.peer.is_known() && self.sniff != Sniff::Answered {
+        if !self.peer.is_known() && !self.sniff.is_answered() {
             let counters = self.peer.server.counters();
             let counter = if self.is_late {
                 &counters.reject_age

@@ -4,13 +4,13 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sniff {
     /// So many bytes of its head have come, so many of them as HTTP/2 begins, and so many of the four that end a head.
-    Head(usize, usize, usize),
+    Head(u8, u8, u8),
     /// It is TLS or HTTP/2, which do not show it.
     Hidden,
     /// The head of a request has come whole, and its answer has not begun.
     Came,
-    /// An answer has begun.
-    Answered,
+    /// An answer has begun. So many of the four that end the head of the next request have come.
+    Answered(u8),
 }
 
 const END: &[u8; 4] = b"\r\n\r\n";
@@ -24,29 +24,15 @@ impl Sniff {
 
     /// These bytes have come.
     pub fn reads(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            let Self::Head(length, preface, end) = self else {
-                return;
+        for &byte in bytes {
+            *self = match *self {
+                Self::Head(length, preface, end) => head(byte, length, preface, end),
+                Self::Answered(end) => match ends(byte, end) {
+                    4 => Self::Came,
+                    end => Self::Answered(end),
+                },
+                Self::Hidden | Self::Came => return,
             };
-            let is_method = byte.is_ascii_uppercase() || matches!(byte, b'\r' | b'\n');
-            if *length == 0 && !is_method {
-                *self = Self::Hidden;
-                return;
-            }
-            if *preface == *length && PREFACE.get(*preface) == Some(byte) {
-                *preface += 1;
-            }
-            *length += 1;
-            *end = match (*byte == END[*end], byte) {
-                (true, _) => *end + 1,
-                (false, b'\r') => 1,
-                (false, _) => 0,
-            };
-            if *preface == PREFACE.len() {
-                *self = Self::Hidden;
-            } else if *end == END.len() {
-                *self = Self::Came;
-            }
         }
     }
 
@@ -55,15 +41,47 @@ impl Sniff {
         if *self == Self::Hidden || !bytes.starts_with(b"HTTP/1.") {
             return false;
         }
-        if !bytes.starts_with(b"HTTP/1.1 100") {
-            *self = Self::Answered;
+        if !bytes.starts_with(b"HTTP/1.1 100") && !self.is_answered() {
+            *self = Self::Answered(0);
         }
         bytes.starts_with(b"HTTP/1.1 101")
     }
 
     /// Whether the head of a request has come.
     pub const fn has_come(self) -> bool {
-        matches!(self, Self::Came | Self::Answered)
+        matches!(self, Self::Came | Self::Answered(_))
+    }
+
+    /// Whether an answer has begun, and no other request has come since.
+    pub const fn is_answered(self) -> bool {
+        matches!(self, Self::Answered(_))
+    }
+}
+
+/// What the first head of a connection has shown with this byte.
+fn head(byte: u8, length: u8, preface: u8, end: u8) -> Sniff {
+    let is_method = byte.is_ascii_uppercase() || matches!(byte, b'\r' | b'\n');
+    if length == 0 && !is_method {
+        return Sniff::Hidden;
+    }
+    let is_preface = preface == length && PREFACE.get(usize::from(preface)) == Some(&byte);
+    let preface = preface + u8::from(is_preface);
+    let end = ends(byte, end);
+    if usize::from(preface) == PREFACE.len() {
+        Sniff::Hidden
+    } else if usize::from(end) == END.len() {
+        Sniff::Came
+    } else {
+        Sniff::Head(length.saturating_add(1), preface, end)
+    }
+}
+
+/// How many of the four that end a head have come with this byte.
+fn ends(byte: u8, end: u8) -> u8 {
+    match (END.get(usize::from(end)) == Some(&byte), byte) {
+        (true, _) => end + 1,
+        (false, b'\r') => 1,
+        (false, _) => 0,
     }
 }
 
@@ -85,7 +103,26 @@ mod tests {
         sniff.reads(b"PUT / HTTP/1.1\r\n\r\r\n\r\n");
         assert!(sniff.has_come());
         assert!(!sniff.writes(b"HTTP/1.1 100 Continue\r\n\r\n") && sniff == Sniff::Came);
-        assert!(!sniff.writes(b"HTTP/1.1 200 OK\r\n") && sniff == Sniff::Answered);
+        assert!(!sniff.writes(b"HTTP/1.1 200 OK\r\n") && sniff.is_answered());
+        assert!(sniff.writes(b"HTTP/1.1 101 Switching Protocols\r\n"));
+    }
+
+    #[test]
+    fn the_next_request_of_a_connection_is_waited_for_and_then_worked_on() {
+        let mut sniff = Sniff::new();
+        sniff.reads(b"GET / HTTP/1.1\r\n\r\n");
+        for answer in [&b"HTTP/1.1 200 OK\r\n\r\n"[..], b"a body\r\n\r\n"] {
+            assert!(!sniff.writes(answer));
+            assert!(sniff.has_come() && sniff != Sniff::Came);
+        }
+        for part in [&b"POST / HTTP/1.1\r\n"[..], b"\r"] {
+            sniff.reads(part);
+            assert!(sniff.has_come() && sniff != Sniff::Came);
+        }
+        sniff.reads(b"\nbody");
+        assert_eq!(sniff, Sniff::Came);
+        assert!(!sniff.writes(b"HTTP/1.1 200 OK\r\n\r\n") && sniff != Sniff::Came);
+        sniff.reads(b"GET / HTTP/1.1\r\n\r\n");
         assert!(sniff.writes(b"HTTP/1.1 101 Switching Protocols\r\n"));
     }
 

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use becalm::{Failure, Policy, StopReason};
-use becalm_ws::{Client, Ended, Event, Message, becalm::reconnect::Reconnect};
+use becalm_ws::{
+    Client, ClientRequestBuilder, Ended, Event, Message, becalm::reconnect::Reconnect,
+};
 use futures_util::future::join_all;
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::AsyncWriteExt;
@@ -107,6 +109,45 @@ async fn a_login_that_is_refused_and_an_address_that_is_gone_are_the_end_all_the
         let gave_up = within(feed.next()).await.unwrap().unwrap_err();
         assert_eq!((gave_up.reason, server.dials()), (StopReason::Permanent, 2));
     }
+}
+
+/// A login that was refused and renewed says nothing of the address.
+#[tokio::test]
+async fn the_patience_does_not_begin_with_a_login_that_has_ended() {
+    let server = Server::raw(move |number, mut stream| async move {
+        let status = match number {
+            2 => "401 Unauthorized",
+            3..6 => "503 Service Unavailable",
+            6 => "404 Not Found",
+            _ => {
+                if let Ok(mut peer) = tokio_tungstenite::accept_async(stream).await {
+                    let _ = peer.send("hello".into()).await;
+                }
+                return;
+            }
+        };
+        if number == 6 {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        read_request(&mut stream).await;
+        let head = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
+        let _ = stream.write_all(head.as_bytes()).await;
+    })
+    .await;
+    let uri = server.uri();
+    let client = Client::with_provider(move |_| {
+        let request = ClientRequestBuilder::new(uri.clone());
+        async move { Ok(request) }
+    });
+    let client = client.reconnect(crate::soon());
+    let mut feed = client
+        .restart_patience(Duration::from_millis(200))
+        .open()
+        .unwrap();
+    for _ in 0..2 {
+        assert_eq!(within(feed.next()).await.unwrap().unwrap(), "hello".into());
+    }
+    assert_eq!(server.dials(), 7);
 }
 
 #[tokio::test]

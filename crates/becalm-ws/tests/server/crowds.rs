@@ -251,3 +251,58 @@ async fn a_bound_of_your_own_for_each_address_holds() {
     }
     assert_eq!(running.server.metrics().admission.reject_rate, 1);
 }
+
+/// However a connection ends, and at whichever moment, what it was counted for is free.
+#[tokio::test]
+async fn nothing_is_counted_for_those_who_have_gone() {
+    const ROUNDS: usize = 30;
+    const FROM: &str = "x-forwarded-for: 198.51.100.1\r\n";
+    let upgrade = request("/", FROM);
+    let said = [
+        // Not a word, half a head, garbage, HTTP, an upgrade that is none, one of no version, one of nowhere.
+        String::new(),
+        upgrade[..upgrade.len() - 2].to_owned(),
+        format!("\u{16}{upgrade}"),
+        format!("GET / HTTP/1.1\r\nhost: x\r\n{FROM}\r\n"),
+        upgrade.replace("websocket", "h2c"),
+        upgrade.replace("version: 13", "version: 7"),
+        upgrade.replace("GET / ", "GET /nothing "),
+        upgrade.clone(),
+    ];
+    for kind in KINDS {
+        let proxies = Proxies::of(["127.0.0.1"]).unwrap();
+        let settings = open().connections_of_one(2).proxies(proxies);
+        let running = Running::start(kind, settings).await;
+        for round in 0..ROUNDS {
+            for said in &said {
+                let mut stream = running.connect().await;
+                stream.write_all(said.as_bytes()).await.unwrap();
+                if round % 2 == 0 && *said != upgrade {
+                    let _ = stream.shutdown().await;
+                    let mut answer = Vec::new();
+                    let _ = within(stream.read_to_end(&mut answer)).await;
+                } else if round % 3 == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            let gone = || {
+                let metrics = running.server.metrics();
+                let waiting = metrics.handshakes_in_flight + metrics.accept_queue_depth;
+                waiting + metrics.connections_active == 0
+            };
+            until(gone).await;
+            // Its whole share, and no more.
+            let mut heads = Vec::new();
+            for status in [101, 101, 503] {
+                let (head, stream) = within(running.ask("/", FROM)).await;
+                assert!(
+                    head.starts_with(&format!("http/1.1 {status}")),
+                    "{kind:?} {round}: {head}"
+                );
+                heads.push(stream);
+            }
+            drop(heads);
+            until(gone).await;
+        }
+    }
+}

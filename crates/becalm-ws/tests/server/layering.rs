@@ -10,6 +10,7 @@ use axum::extract::ws::{Message, WebSocketUpgrade};
 use axum::response::Response;
 use axum::routing::{any, get};
 use becalm::support::HasPlace;
+use becalm::time::FakeSleeper;
 use becalm_admission::Admission;
 use becalm_ws::server::{Misplaced, Peer, Server, Settings, Upgrade};
 use futures_util::{SinkExt, StreamExt};
@@ -189,6 +190,31 @@ async fn answers_outside_of_the_layer_take_their_time_and_keep_nobody_out() {
     }
     assert!(told(&server).is_empty());
     assert_eq!(server.metrics().admission.reject_age, 0);
+}
+
+/// One that waits for its next request has a minute, and one that is worked on has as long as that takes.
+#[tokio::test]
+async fn a_long_poll_outside_of_the_layer_takes_its_time_in_a_later_request_too() {
+    let clock = FakeSleeper::new();
+    let settings = narrow().sleeper(clock.clone());
+    let (_server, address) = start(settings, Served::Bare).await;
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    let mut said = String::new();
+    for (target, end) in [("/health", "well"), ("/slow", "slow"), ("/slow", "slow")] {
+        let head = format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.expect("it reads");
+        sleep(DEADLINE).await;
+        if end == "slow" {
+            clock.advance(Duration::from_secs(61));
+        }
+        said.clear();
+        while !said.ends_with(end) {
+            said.push(within(stream.read_u8()).await.expect("an answer").into());
+        }
+    }
+    sleep(DEADLINE).await;
+    clock.advance(Duration::from_secs(61));
+    assert!(within(stream.read_u8()).await.is_err());
 }
 
 #[tokio::test]
