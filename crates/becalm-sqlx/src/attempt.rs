@@ -39,7 +39,18 @@ pub(crate) struct Unit<'d, S, F, T> {
     is_lost: bool,
     /// Whether it waits for a connection.
     wants_one: bool,
+    /// When its patience with a server that is away ends. `None` where it has had one since.
+    patient_until: Option<Instant>,
 }
+
+/// For the patient without end.
+const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// How long an attempt takes at least to see that there is no server.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How often a server may be back and lose each `BEGIN` before that is charged.
+const RETURNS: u32 = 2;
 
 /// What is left to do.
 enum Ready<C: crate::source::Pooled> {
@@ -74,6 +85,7 @@ where
             loss: database.outage.loss(),
             is_lost: false,
             wants_one: false,
+            patient_until: None,
         }
     }
 
@@ -107,16 +119,22 @@ where
         self.is_lost.then_some(self.loss)
     }
 
-    /// One attempt of at most this length.
-    pub async fn attempt(&mut self, longest: Option<Duration>) -> Result<T, Failed<E>> {
-        (self.is_lost, self.wants_one) = (false, false);
-        self.loss = self.outage.loss();
-        // A server that is known to be away is waited for at the cost of no attempt's time.
+    /// Waits for a server that is known to be away, at the cost of no attempt's time. How long the attempt may take then, which has
+    /// so long by its policy.
+    pub async fn awaits_server(&mut self, longest: Option<Duration>) -> Option<Duration> {
         if self.outage.is_away() {
             let until = self.patient_until();
             // What it comes to is for the attempt to find.
             let _ = self.outage.wait(until).for_return(self.source).await;
         }
+        let of_call = left(self.deadline);
+        longest.map(|longest| of_call.map_or(longest, |of_call| of_call.min(longest)))
+    }
+
+    /// One attempt of at most this length.
+    pub async fn attempt(&mut self, longest: Option<Duration>) -> Result<T, Failed<E>> {
+        (self.is_lost, self.wants_one) = (false, false);
+        self.loss = self.outage.loss();
         let failed = match self.timed(longest).await {
             Err(failed) => failed,
             done => return done,
@@ -127,8 +145,11 @@ where
         Err(failed)
     }
 
-    fn patient_until(&self) -> Instant {
-        let until = Instant::now() + self.settings.patience;
+    fn patient_until(&mut self) -> Instant {
+        let (now, patience) = (Instant::now(), self.settings.patience);
+        let until = *self
+            .patient_until
+            .get_or_insert_with(|| now.checked_add(patience).unwrap_or(now + FAR));
         self.deadline.map_or(until, |deadline| deadline.min(until))
     }
 
@@ -228,10 +249,10 @@ where
     /// Begins over a connection that is alive, and waits for one as long as it is patient. Nothing is charged for that.
     async fn begin(&mut self, end: Option<Instant>) -> Result<Open<S::Connection>, Error> {
         let outage = self.outage;
-        let (until, mut wait) = (self.patient_until(), None);
+        let (until, mut wait, mut returns) = (self.patient_until(), None, 0);
         loop {
             self.wants_one = true;
-            let connection = self.source.connection().await;
+            let connection = connection(self.source, outage, until).await;
             self.wants_one = connection.is_err();
             let had_one = connection.is_ok();
             let began = match connection {
@@ -241,6 +262,7 @@ where
             let error = match began {
                 Ok(open) => {
                     self.outage.is_over();
+                    self.patient_until = None;
                     self.loss = self.outage.loss();
                     return Ok(open);
                 }
@@ -250,6 +272,10 @@ where
             if is_dead && self.outage.may_replace(self.source.connections()) {
                 continue;
             }
+            if is_dead && returns == RETURNS {
+                self.is_lost = true;
+                return Err(error);
+            }
             if !is_dead && !passes(&error, outage.is_suspect()) {
                 return Err(error);
             }
@@ -258,20 +284,26 @@ where
                 self.is_lost = true;
                 return Err(other.unwrap_or(error));
             }
+            returns += 1;
         }
     }
 
     async fn begin_over(
         &mut self,
-        mut connection: S::Connection,
+        connection: S::Connection,
         end: Option<Instant>,
     ) -> Result<Open<S::Connection>, Error> {
+        let mut open = Open::idle(connection);
         let longest = match left(end) {
-            Some(left) => Some(self.limit.bound(&mut connection, left).await?),
+            Some(left) => Some(self.limit.bound(open.connection(), left).await?),
             None => None,
         };
+        if !self.is_in_doubt {
+            // The row of an attempt that was cut may be locked until the server hears of it; that one never commits.
+            self.key = IdempotencyKey::random();
+        }
         let begin = self.settings.begin(longest, self.key, self.is_in_doubt);
-        Open::begin(connection, begin).await
+        open.begin(begin).await
     }
 
     /// Whether this server takes no writes, such as one in whose place another has come. A repetition over the same connection would meet
@@ -288,6 +320,24 @@ where
         matches!(self.settings.resolve, Resolve::Marker(_))
             && error.is_some_and(sqlx::error::DatabaseError::is_unique_violation)
     }
+}
+
+/// A connection. Where it is the server that is waited for, and not others who have them all, the patience bounds that.
+async fn connection<S: Source>(
+    source: &S,
+    outage: &Outage,
+    until: Instant,
+) -> Result<S::Connection, Error> {
+    let mut connection = source.connection();
+    let until = until.max(Instant::now() + LOOK);
+    if let Ok(connection) = timeout_at(until, &mut connection).await {
+        return connection;
+    }
+    if outage.is_suspect() || source.has_room() {
+        drop(connection);
+        return Err(source.why_none().unwrap_or(Error::PoolTimedOut));
+    }
+    connection.await
 }
 
 /// What has become of a transaction whose `COMMIT` was not answered.

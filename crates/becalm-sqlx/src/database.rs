@@ -100,8 +100,9 @@ impl Builder {
 }
 
 impl<S: Source> Builder<S> {
-    /// Sets for how long an attempt waits for a server that is away, starts or is full, where no deadline leaves less. It costs nothing of
-    /// the budget, and no further attempt; one of all who wait asks for the server, at growing intervals.
+    /// Sets for how long a call waits for a server that is away, starts or is full, since it last had a connection, where no deadline leaves
+    /// less. It costs nothing of the budget, and no further attempt; one of all who wait asks for the server, at growing intervals. Then
+    /// each attempt that is left looks for a second, and is charged.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.settings.patience = patience;
         self

@@ -86,7 +86,9 @@ pub(crate) fn is_of_a_lost_connection(error: &Error) -> bool {
         Error::Protocol(_) => true,
         Error::Database(answer) => {
             let ends = |code: &str| {
-                code.starts_with("08") || matches!(code, "57P01" | "57P02" | "57P05" | "25P03")
+                // 08P01 that is not fatal is a mistake of the client, such as a parameter that is not bound.
+                (code.starts_with("08") && code != "08P01")
+                    || matches!(code, "57P01" | "57P02" | "57P05" | "25P03")
             };
             is_fatal(error) || answer.code().is_some_and(|code| ends(&code))
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use becalm::IdempotencyKey;
 
-/// Resolves a lost answer to `COMMIT` by a row in the same transaction, with a key of the call.
+/// Resolves a lost answer to `COMMIT` by a row in the same transaction, with a key that the call has drawn.
 ///
 /// The row is the first thing that the transaction writes. A repetition waits until the attempt before it has ended for the server ([`patience`](Self::patience)), and
 /// meets its row if that was committed: then the call is done, and returns what that attempt's body had returned. It is right

@@ -29,19 +29,28 @@ pub(crate) struct Open<C: Pooled> {
 }
 
 impl<C: Pooled> Open<C> {
-    /// Begins by these statements, the first of which is `BEGIN`. Where one fails the connection is closed: it may be in
-    /// a transaction of which its pool knows nothing.
-    pub async fn begin(connection: C, statements: String) -> Result<Self, Error> {
-        let mut open = Self {
+    /// In no transaction yet. Dropped before it is given back it is closed: an answer may be due that never comes.
+    pub fn idle(connection: C) -> Self {
+        Self {
             connection: Some(connection),
             is_left: false,
-        };
-        let began = Manager::begin(open.connection(), Some(statements.into())).await;
+        }
+    }
+
+    /// Begins by these statements, the first of which is `BEGIN`. Where one fails the connection is closed: it may be in
+    /// a transaction of which its pool knows nothing.
+    pub async fn begin(mut self, statements: String) -> Result<Self, Error> {
+        let began = Manager::begin(self.connection(), Some(statements.into())).await;
         if let Err(error) = began {
-            open.discard();
+            self.discard();
             return Err(error);
         }
-        Ok(open)
+        Ok(self)
+    }
+
+    /// Gives the connection back, which is in no transaction.
+    pub fn give_back(mut self) {
+        drop(self.connection.take());
     }
 
     pub fn connection(&mut self) -> &mut PgConnection {

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::failed::passes;
+use crate::open::Open;
 use crate::source::Source;
 
 /// The first ceiling of the waits between two questions, in milliseconds, and the last: those between two dials.
@@ -31,7 +32,7 @@ pub(crate) struct Outage {
     /// Whether a connection was lost, or found dead, since one was good.
     is_suspect: AtomicBool,
     is_away: AtomicBool,
-    asks: tokio::sync::Mutex<()>,
+    asks: tokio::sync::Mutex<Questions>,
     /// How many times the server was back.
     back: watch::Sender<u64>,
     /// What is lost with the connections of now.
@@ -44,7 +45,7 @@ impl Outage {
             dead: AtomicUsize::new(0),
             is_suspect: AtomicBool::new(false),
             is_away: AtomicBool::new(false),
-            asks: tokio::sync::Mutex::default(),
+            asks: tokio::sync::Mutex::new(Questions::after(0)),
             back: watch::Sender::new(0),
             loss: Mutex::new(Loss::unique()),
         }
@@ -82,11 +83,17 @@ impl Outage {
 
     /// A transaction has begun.
     pub fn is_over(&self) {
-        if !self.is_suspect() {
-            return;
+        // One that has begun while another was found dead may have left any of the three behind alone.
+        let dead = self.dead.load(Ordering::SeqCst);
+        if dead > 0 || self.is_suspect() || self.is_away() {
+            self.dead.store(0, Ordering::SeqCst);
+            self.answers();
         }
+    }
+
+    /// The server answers. Whether a transaction can begin is yet to be seen.
+    fn answers(&self) {
         self.is_suspect.store(false, Ordering::SeqCst);
-        self.dead.store(0, Ordering::SeqCst);
         if self.is_away.swap(false, Ordering::SeqCst) {
             self.back.send_modify(|times| *times += 1);
         }
@@ -110,6 +117,25 @@ impl Outage {
     }
 }
 
+/// When the next question is due. It outlives who asks, so that the intervals grow also where each has little time.
+#[derive(Debug)]
+struct Questions {
+    ceiling: u64,
+    next: Option<Instant>,
+    /// How many times the server was back before.
+    times: u64,
+}
+
+impl Questions {
+    const fn after(times: u64) -> Self {
+        Self {
+            ceiling: CEILINGS[0],
+            next: None,
+            times,
+        }
+    }
+}
+
 /// The waits of one attempt.
 pub(crate) struct Wait<'o> {
     outage: &'o Outage,
@@ -126,22 +152,40 @@ impl Wait<'_> {
         let mut back = self.outage.back.subscribe();
         self.outage.has_begun();
         if std::mem::replace(&mut self.was_woken, true) {
-            self.pause().await?;
+            let pause = drawn(&mut self.random, &mut self.ceiling);
+            if self.until.saturating_duration_since(Instant::now()) < pause {
+                return Err(None);
+            }
+            sleep(pause).await;
         }
-        let asks = tokio::select! {
+        let mut asks = tokio::select! {
             biased;
             changed = timeout_at(self.until, back.changed()) => {
                 return changed.map(drop).map_err(|_| None);
             }
             asks = self.outage.asks.lock() => asks,
         };
+        let times = *self.outage.back.borrow();
+        if asks.times != times {
+            *asks = Questions::after(times);
+        }
         loop {
-            self.pause().await?;
+            let Questions { ceiling, next, .. } = &mut *asks;
+            let at = *next.get_or_insert_with(|| Instant::now() + drawn(&mut self.random, ceiling));
+            if at > self.until {
+                drop(asks); // to who has more time
+                let changed = timeout_at(self.until, back.changed()).await;
+                return changed.map(drop).map_err(|_| None);
+            }
+            if let Ok(changed) = timeout_at(at, back.changed()).await {
+                return changed.map(drop).map_err(|_| None);
+            }
+            *next = None;
             let by = self.until.min(Instant::now() + QUESTION);
             match timeout_at(by, ask(source)).await {
                 Ok(Ok(())) => {
-                    drop(asks);
-                    self.outage.is_over();
+                    // Before the next may ask: all wake, and none does.
+                    self.outage.answers();
                     return Ok(());
                 }
                 Ok(Err(error)) if !passes(&error, true) => return Err(Some(error)),
@@ -150,25 +194,81 @@ impl Wait<'_> {
             }
         }
     }
+}
 
-    /// A part of the ceiling, unless that would be too late.
-    async fn pause(&mut self) -> Result<(), Option<Error>> {
-        let pause = Duration::from_millis(uniform(&mut self.random, 1, self.ceiling));
-        self.ceiling = CEILINGS[1].min(self.ceiling * 2);
-        if self.until.saturating_duration_since(Instant::now()) < pause {
-            return Err(None);
-        }
-        sleep(pause).await;
-        Ok(())
-    }
+/// A part of the ceiling, which grows.
+fn drawn(random: &mut SplitMix64, ceiling: &mut u64) -> Duration {
+    let drawn = Duration::from_millis(uniform(random, 1, *ceiling));
+    *ceiling = CEILINGS[1].min(*ceiling * 2);
+    drawn
 }
 
 /// Asks for a connection, and whether there is a server behind it: a pooler may answer for it.
 async fn ask<S: Source>(source: &S) -> Result<(), Error> {
-    let mut connection = source.connection().await?;
-    let answered = connection.execute("SELECT 1").await;
-    if answered.is_err() {
-        crate::source::Pooled::discard(connection);
+    let mut open = Open::idle(source.connection().await?);
+    open.connection().execute("SELECT 1").await?;
+    open.give_back();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU32;
+
+    use sqlx::Postgres;
+    use sqlx::pool::PoolConnection;
+
+    use super::*;
+    use crate::source::Connecting;
+
+    /// Counts who asks for it.
+    #[derive(Default)]
+    struct Nowhere(AtomicU32);
+
+    impl Source for Nowhere {
+        type Connection = PoolConnection<Postgres>;
+
+        fn connection(&self) -> Connecting<'_, Self::Connection> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Box::pin(async { Err(Error::Io(io::ErrorKind::ConnectionRefused.into())) })
+        }
     }
-    answered.map(drop)
+
+    #[tokio::test(start_paused = true)]
+    async fn the_intervals_grow_also_where_each_who_asks_has_little_time() {
+        let (outage, source) = (Outage::new(), Nowhere::default());
+        for _ in 0..300 {
+            let until = Instant::now() + Duration::from_millis(100);
+            let waited = outage.wait(until).for_return(&source).await;
+            assert!(waited.is_err());
+        }
+        let asked = source.0.load(Ordering::SeqCst);
+        assert!((20..120).contains(&asked), "{asked} questions in 30 s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_thousand_who_wait_ask_as_one() {
+        let (outage, source) = (Arc::new(Outage::new()), Arc::new(Nowhere::default()));
+        let mut tasks = tokio::task::JoinSet::new();
+        let until = Instant::now() + Duration::from_secs(30);
+        for _ in 0..1_000 {
+            let (outage, source) = (Arc::clone(&outage), Arc::clone(&source));
+            tasks.spawn(async move { outage.wait(until).for_return(&*source).await.is_err() });
+        }
+        assert!(tasks.join_all().await.into_iter().all(|is_late| is_late));
+        let asked = source.0.load(Ordering::SeqCst);
+        assert!((20..120).contains(&asked), "{asked} questions in 30 s");
+    }
+
+    #[test]
+    fn an_outage_that_began_while_another_ended_ends_too() {
+        let outage = Outage::new();
+        outage.has_begun();
+        // What the end of the other does between the two stores of the beginning.
+        outage.is_suspect.store(false, Ordering::SeqCst);
+        outage.is_over();
+        assert!(!outage.is_away(), "a transaction has begun since");
+    }
 }

@@ -63,7 +63,7 @@ pub(crate) struct Settings {
     pub read_only: bool,
     pub resolve: Resolve,
     pub deadline: Option<Duration>,
-    /// For how long an attempt waits for a server that is away.
+    /// For how long a call waits for a server that is away.
     pub patience: Duration,
 }
 

@@ -28,6 +28,11 @@ pub trait Source: Send + Sync {
     fn has_room(&self) -> bool {
         false
     }
+
+    /// Why it had no connection for a caller who has left before it was told, if it knows.
+    fn why_none(&self) -> Option<Error> {
+        None
+    }
 }
 
 /// A connection on loan, which goes back when it is dropped.

@@ -8,6 +8,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{Error, Executor, PgConnection, Row};
 
 use crate::failed::classify;
+use crate::open::Open;
 use crate::source::Source;
 
 /// Resolves a lost answer to `COMMIT` by asking the server for the transaction's status (`pg_xact_status`), again and again
@@ -176,7 +177,16 @@ impl std::fmt::Display for Undecided {
 }
 
 async fn ask<S: Source>(source: &S, ticket: &Ticket) -> Result<Fate, Undecided> {
-    let mut connection = source.connection().await.map_err(Undecided::NoAnswer)?;
+    let connection = source.connection().await.map_err(Undecided::NoAnswer)?;
+    let mut open = Open::idle(connection);
+    let said = asked(open.connection(), ticket).await;
+    if !matches!(said, Err(Undecided::NoAnswer(_))) {
+        open.give_back();
+    }
+    said
+}
+
+async fn asked(connection: &mut PgConnection, ticket: &Ticket) -> Result<Fate, Undecided> {
     // In one message, which one backend answers even behind a pooler; and as two statements, since the second may be refused.
     let ask = format!(
         "SELECT pg_is_in_recovery() AS is_standby, {SERVER}; SELECT pg_xact_status('{}'::xid8) AS status",

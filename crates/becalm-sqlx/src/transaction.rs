@@ -96,8 +96,9 @@ impl<S: Source, F> Transaction<'_, S, F> {
         let mut unit = Unit::new(database, self.body, self.settings, key);
         while let Some(attempt) = call.next().await {
             unit.has_left(attempt.remaining());
+            let longest = call.wrap(unit.awaits_server(attempt.timeout())).await;
             let mut conflicts = database.conflicts.owned_call().operation(operation);
-            if let Some(longest) = attempt.timeout() {
+            if let Some(longest) = longest {
                 let own = database.conflicts.policy().deadline;
                 conflicts = conflicts.deadline(own.map_or(longest, |own| own.min(longest)));
             }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use becalm::Failure;
@@ -39,6 +39,30 @@ pub(super) struct Dialler<D: Dial> {
     turn: Mutex<Turn<D>>,
     pub pacer: Pacer,
     pub patience: Duration,
+    left: Left<D>,
+}
+
+/// What the dials of a caller have failed with who has left since.
+struct Left<D: Dial>(std::sync::Mutex<Option<Arc<D::Error>>>);
+
+impl<D: Dial> Left<D> {
+    fn set(&self, error: Option<Arc<D::Error>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    }
+}
+
+/// What the dials of a caller have failed with, who may leave.
+struct Last<'d, D: Dial> {
+    left: &'d Left<D>,
+    error: Option<Arc<D::Error>>,
+}
+
+impl<D: Dial> Drop for Last<'_, D> {
+    fn drop(&mut self) {
+        if let Some(error) = self.error.take() {
+            self.left.set(Some(error));
+        }
+    }
 }
 
 /// What is dialled.
@@ -102,7 +126,14 @@ impl<D: Dial> Dialler<D> {
             // At most 10 in any second.
             pacer: Pacer::new(8, Duration::from_secs(1), 2).unwrap_or_else(|_| unreachable!()),
             patience: Duration::from_secs(30),
+            left: Left(std::sync::Mutex::default()),
         }
+    }
+
+    /// What the dials of a caller have failed with who has left before the server was back.
+    pub fn left(&self) -> Option<Arc<D::Error>> {
+        let left = self.left.0.lock();
+        left.unwrap_or_else(PoisonError::into_inner).take()
     }
 
     pub fn set_reconnect(&mut self, reconnect: Reconnect) -> Result<(), InvalidPolicy> {
@@ -119,9 +150,13 @@ impl<D: Dial> Dialler<D> {
     /// The next connection, for which others may be dialled first. Its dials are repeated while that may help, until the
     /// patience ends.
     pub async fn connection(&self) -> Result<D::Connection, NoConnection<D::Error>> {
-        let mut last = None;
-        let dialled = timeout(self.patience, self.dial_in_turn(&mut last)).await;
+        let mut last = Last {
+            left: &self.left,
+            error: None,
+        };
+        let dialled = timeout(self.patience, self.dial_in_turn(&mut last.error)).await;
         dialled.unwrap_or_else(|_| {
+            let last = last.error.take();
             Err(NoConnection::TooLate(
                 last.or_else(|| self.no_login()),
                 None,
@@ -147,6 +182,8 @@ impl<D: Dial> Dialler<D> {
                 Ok(connection) => {
                     turn.position = Position::FIRST_TRY;
                     turn.not_before = None;
+                    self.left.set(None);
+                    *last = None;
                     return Ok(connection);
                 }
                 Err((failure, error)) => {
@@ -257,6 +294,12 @@ fn judged<D: Dial>(
             }
             Err((failure, Some(error)))
         }
+    }
+}
+
+impl<D: Dial> fmt::Debug for Left<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Left").finish_non_exhaustive()
     }
 }
 

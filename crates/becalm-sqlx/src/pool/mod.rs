@@ -213,6 +213,10 @@ impl Source for Pool {
         let status = self.status();
         status.size < status.max_size
     }
+
+    fn why_none(&self) -> Option<sqlx::Error> {
+        Arc::into_inner(self.manager().dialler.left()?)
+    }
 }
 
 impl Pooled for Object<Manager> {

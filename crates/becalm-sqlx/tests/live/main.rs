@@ -2,6 +2,7 @@
 //! only bounds them.
 
 mod body;
+mod bounds;
 mod conflicts;
 mod in_doubt;
 mod late;

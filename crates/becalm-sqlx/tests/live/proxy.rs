@@ -25,6 +25,11 @@ struct State {
     /// Whether nothing comes through once something was lost.
     holds_after_loss: AtomicBool,
     is_held: watch::Sender<bool>,
+    /// Whether `BEGIN` ends its connection, and how many came.
+    cuts_begins: AtomicBool,
+    begins: AtomicU32,
+    /// Whether `SELECT 1` and all that follows it over a connection does not arrive.
+    mutes_questions: AtomicBool,
     cut: Notify,
 }
 
@@ -102,6 +107,27 @@ impl Proxy {
         self.state.is_held.send_replace(false);
     }
 
+    /// From here on each `BEGIN` ends its connection.
+    pub fn cut_begins(&self) {
+        self.state.cuts_begins.store(true, Ordering::SeqCst);
+    }
+
+    /// How many came since.
+    pub fn begins(&self) -> u32 {
+        self.state.begins.load(Ordering::SeqCst)
+    }
+
+    /// From here on connections are silent that ask `SELECT 1`.
+    pub fn mute_questions(&self) {
+        self.state.mutes_questions.store(true, Ordering::SeqCst);
+    }
+
+    /// `BEGIN` and `SELECT 1` come through again, over other connections.
+    pub fn hear_all(&self) {
+        self.state.cuts_begins.store(false, Ordering::SeqCst);
+        self.state.mutes_questions.store(false, Ordering::SeqCst);
+    }
+
     /// From here on no answer comes through.
     pub fn swallow(&self) {
         self.state.swallows.store(true, Ordering::SeqCst);
@@ -134,6 +160,14 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
     let questions = async {
         let mut piece = vec![0; 4096];
         while let Ok(read @ 1..) = from_client.read(&mut piece).await {
+            let says = |said: &[u8]| piece[..read].windows(said.len()).any(|words| words == said);
+            if state.cuts_begins.load(Ordering::SeqCst) && says(b"BEGIN\0") {
+                state.begins.fetch_add(1, Ordering::SeqCst);
+                break;
+            }
+            if state.mutes_questions.load(Ordering::SeqCst) && says(b"SELECT 1\0") {
+                std::future::pending::<()>().await;
+            }
             if piece[..read].windows(7).any(|words| words == b"COMMIT\0") {
                 if is_taken(&state.held) {
                     let millis = state.held_for.load(Ordering::SeqCst);

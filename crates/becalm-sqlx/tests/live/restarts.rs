@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use becalm::reconnect::Pacer;
 use becalm::{GaveUp, Policy, StopReason};
+use becalm_sqlx::pool::Manager;
 use becalm_sqlx::{Builder, Database, Failed, Marker, Resolve, Source, Status};
 use sqlx::Executor;
 use sqlx::postgres::PgPoolOptions;
@@ -62,12 +64,14 @@ impl Found {
     }
 }
 
-/// The writers write through so many restarts, which alternate between SIGKILL and a shutdown, with so many calls between them.
+/// The writers write through so many restarts, which alternate between SIGKILL and a shutdown, with so many calls between them. The server is away
+/// for so long each time, and up to 0.9 s longer.
 async fn through<S: Source + Clone + 'static>(
     server: &mut Postgres,
     database: Database<S>,
     restarts: u32,
     calls: i64,
+    away: Duration,
 ) -> Found {
     run(server, &["TRUNCATE effect"]).await;
     let (next, is_over) = (Arc::<AtomicI64>::default(), Arc::<AtomicBool>::default());
@@ -96,7 +100,7 @@ async fn through<S: Source + Clone + 'static>(
         } else {
             server.shut_down();
         }
-        sleep(Duration::from_millis(u64::from(restart % 4) * 300)).await;
+        sleep(away + Duration::from_millis(u64::from(restart % 4) * 300)).await;
         server.start_again().await;
     }
     have_begun(&next, calls).await;
@@ -154,7 +158,7 @@ async fn started() -> Option<Postgres> {
     Some(server)
 }
 
-/// Both pools through so many restarts, with so many calls between them, by these ways.
+/// Both pools as they come through so many restarts, with so many calls between them, by these ways.
 async fn both_pools(ways: &[Resolve], restarts: u32, calls: i64) {
     let Some(mut server) = started().await else {
         return;
@@ -167,23 +171,42 @@ async fn both_pools(ways: &[Resolve], restarts: u32, calls: i64) {
             paced.resolve(resolve.clone()).build(),
             restarts,
             calls,
+            Duration::ZERO,
         )
         .await;
         println!("the paced pool, {resolve:?}: {found}");
         found.holds(resolve);
-        // As it comes: with a patience of 30 s.
         let sqlxs = PgPoolOptions::new().max_connections(WRITERS);
         let sqlxs = sqlxs.connect(&server.url()).await.expect("a pool");
         let sqlxs = Database::builder_over(sqlxs).resolve(resolve.clone());
-        let found = through(&mut server, sqlxs.build(), restarts, calls).await;
+        let found = through(&mut server, sqlxs.build(), restarts, calls, Duration::ZERO).await;
         println!("sqlx's pool,    {resolve:?}: {found}");
         found.holds(resolve);
     }
 }
 
+/// Pools that give up after 0.3 s, as often as there are attempts, are done before the server is back: becalm waits for it.
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_of_both_pools_outlast_the_restarts_of_their_server() {
-    within(both_pools(&[Marker::new().into()], 4, 64)).await;
+async fn calls_over_pools_of_little_patience_outlast_the_restarts_of_their_server() {
+    let Some(mut server) = started().await else {
+        return;
+    };
+    within(async {
+        let resolve: Resolve = Marker::new().into();
+        let (patience, away) = (Duration::from_millis(300), Duration::from_millis(2_500));
+        let fast = Pacer::new(1_000, Duration::from_secs(1), 16).expect("a rate");
+        let paced = Manager::new(server.url().parse().expect("an address"));
+        let paced = paced.pacer(fast).patience(patience).pool(4);
+        let paced = Database::builder_over(paced).resolve(resolve.clone());
+        let found = through(&mut server, paced.build(), 2, 64, away).await;
+        found.holds(&resolve);
+        let sqlxs = PgPoolOptions::new().max_connections(4);
+        let sqlxs = sqlxs.acquire_timeout(patience).connect(&server.url()).await;
+        let sqlxs = Database::builder_over(sqlxs.expect("a pool")).resolve(resolve.clone());
+        let found = through(&mut server, sqlxs.build(), 2, 64, away).await;
+        found.holds(&resolve);
+    })
+    .await;
 }
 
 /// `scripts/prove restarts`.
