@@ -4,7 +4,7 @@
 //! before it confirms a topic, nobody gets. So a topic is told as subscribed when it is confirmed, and after a loss of the connection that
 //! messages may be missing, when all are confirmed that were before: whoever reads the present state then misses nothing.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::io;
 
 use becalm::classify::{Class, redis as words};
@@ -17,8 +17,9 @@ use super::{Event, Topic};
 pub(super) struct Confirmed {
     /// Those of which the caller was told that they are subscribed.
     told: HashSet<Topic>,
-    /// Those that were asked for on this connection.
-    asked: HashSet<Topic>,
+    /// Those that were asked for on this connection, by which question: one that was removed and added again is asked for twice.
+    asked: HashMap<Topic, u64>,
+    questions: u64,
     /// What is to be answered, in its order.
     awaited: VecDeque<Awaited>,
     /// How many of these are to be answered until nothing more is missed.
@@ -27,7 +28,7 @@ pub(super) struct Confirmed {
 }
 
 enum Awaited {
-    Subscribed(Topic),
+    Subscribed(Topic, u64),
     Unsubscribed(Topic),
     Pong,
 }
@@ -48,7 +49,7 @@ impl Confirmed {
 
     /// What to send after a topic was added or removed, if anything.
     pub fn change(&mut self, topic: Topic, is_wanted: bool) -> Option<Cmd> {
-        match (is_wanted, self.asked.contains(&topic)) {
+        match (is_wanted, self.asked.contains_key(&topic)) {
             (true, false) => Some(self.subscribe(topic)),
             (false, true) => {
                 self.asked.remove(&topic);
@@ -100,8 +101,8 @@ impl Confirmed {
             return Ok(());
         };
         match self.awaited.pop_front() {
-            Some(Awaited::Subscribed(awaited)) if is_subscribed && awaited == topic => {
-                if self.asked.contains(&topic) && self.told.insert(topic.clone()) {
+            Some(Awaited::Subscribed(awaited, question)) if is_subscribed && awaited == topic => {
+                if self.asked.get(&topic) == Some(&question) && self.told.insert(topic.clone()) {
                     self.events.push_back(Event::Subscribed(topic));
                 }
             }
@@ -115,7 +116,7 @@ impl Confirmed {
 
     fn answered(&mut self, answer: Value) -> RedisResult<()> {
         match (self.awaited.pop_front(), answer) {
-            (Some(Awaited::Subscribed(topic)), Value::ServerError(error)) => {
+            (Some(Awaited::Subscribed(topic, question)), Value::ServerError(error)) => {
                 let reply = format!("{} {}", error.code(), error.details().unwrap_or_default());
                 // Channels that live elsewhere stay there: one server is all that is known.
                 let is_elsewhere = ["MOVED", "ASK"].contains(&error.code());
@@ -123,8 +124,9 @@ impl Confirmed {
                 if class != Class::Permanent && !is_elsewhere {
                     return Err(error.into());
                 }
-                self.told.remove(&topic);
-                if self.asked.remove(&topic) {
+                if self.asked.get(&topic) == Some(&question) {
+                    self.asked.remove(&topic);
+                    self.told.remove(&topic);
                     self.events.push_back(Event::Refused(topic, error.into()));
                 }
             }
@@ -147,8 +149,10 @@ impl Confirmed {
 
     fn subscribe(&mut self, topic: Topic) -> Cmd {
         let command = topic.subscribe();
-        self.asked.insert(topic.clone());
-        self.awaited.push_back(Awaited::Subscribed(topic));
+        self.questions += 1;
+        self.asked.insert(topic.clone(), self.questions);
+        let awaited = Awaited::Subscribed(topic, self.questions);
+        self.awaited.push_back(awaited);
         command
     }
 }
@@ -256,6 +260,18 @@ mod tests {
         for kind in ["subscribe", "unsubscribe", "subscribe"] {
             confirmed.heard(confirms(kind, "a")).expect("asked");
         }
+        assert_eq!(events(&mut confirmed), ["Subscribed(Channel(\"a\"))"]);
+
+        // What is published between the two is missing.
+        confirmed.change("a".into(), false);
+        confirmed.change("a".into(), true);
+        confirmed.change("a".into(), false);
+        confirmed.change("a".into(), true);
+        for kind in ["unsubscribe", "subscribe", "unsubscribe"] {
+            confirmed.heard(confirms(kind, "a")).expect("asked");
+            assert_eq!(events(&mut confirmed).len(), 0, "{kind}");
+        }
+        confirmed.heard(confirms("subscribe", "a")).expect("asked");
         assert_eq!(events(&mut confirmed), ["Subscribed(Channel(\"a\"))"]);
         let unasked = confirmed.heard(confirms("sunsubscribe", "b"));
         assert!(unasked.is_err(), "a slot that has moved");

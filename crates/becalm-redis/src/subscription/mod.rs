@@ -184,8 +184,11 @@ impl Subscription {
                     match ready!(Pin::new(&mut dial.0).poll(context)) {
                         Ok(Ok(messages)) => self.open(id, messages),
                         Ok(Err((failure, error))) => self.lost(id, &failure, error),
-                        // Its runtime has ended.
-                        Err(_) => self.line = Line::Ended,
+                        // Its runtime has ended, and another may go on.
+                        Err(error) => {
+                            let error = io::Error::other(error).into();
+                            self.lost(id, &Failure::transient(), error);
+                        }
                     }
                 }
                 Line::Open(id, _) => {

@@ -109,7 +109,7 @@ impl Topics {
         })))
     }
 
-    /// Adds a topic. When it is heard, [`Event::Subscribed`](super::Event::Subscribed) tells.
+    /// Adds a topic. When it is heard, [`Event::Subscribed`](super::Event::Subscribed) tells, unless it was heard already.
     pub fn add(&self, topic: impl Into<Topic>) {
         let topic = topic.into();
         self.change(|wanted| wanted.insert(topic.clone()).then_some(topic));

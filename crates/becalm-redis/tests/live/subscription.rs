@@ -2,16 +2,22 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use becalm_redis::subscription::{Event, Subscription, Topic};
 use becalm_redis::{Builder, Connection};
 use futures_core::Stream;
 use redis::{Commands, Connection as Plain, cmd};
+use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
 use crate::proxy::Proxy;
 use crate::server::Server;
+use crate::unfit::command;
 
 /// The protocols, as addresses say them.
 const PROTOCOLS: [&str; 2] = ["?protocol=resp2", "?protocol=resp3"];
@@ -375,6 +381,27 @@ async fn one_that_waits_for_nothing_holds_no_dial_of_others() {
     set.await.expect("it has its turn").expect("it is set");
 }
 
+/// Its runtime ends while it dials, and another goes on.
+#[test]
+fn a_dial_whose_runtime_has_ended_is_begun_anew() {
+    let server = Server::started(&[]);
+    let mut heard = connection(&server.url()).subscribe(["a"]);
+    let mut one = tokio::runtime::Builder::new_current_thread();
+    one.enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(async {
+            poll_fn(|context| {
+                let begun = Pin::new(&mut heard).poll_next(context);
+                assert!(begun.is_pending(), "{begun:?}");
+                Poll::Ready(())
+            })
+            .await;
+        });
+    let another = tokio::runtime::Runtime::new().expect("a runtime");
+    another.block_on(confirmed(&mut heard, 1));
+}
+
 /// Settings that say never, and a program that has no runtime yet.
 #[test]
 fn it_is_made_outside_of_a_runtime_and_goes_on_in_another() {
@@ -395,4 +422,40 @@ fn it_is_made_outside_of_a_runtime_and_goes_on_in_another() {
         assert_eq!(next_told(&mut heard).await, "lost");
         assert_eq!(next_told(&mut heard).await, "missed");
     });
+}
+
+/// A server that lets each in and refuses every topic for now, or hangs up.
+#[tokio::test]
+async fn who_is_refused_for_ever_dials_at_its_pace() {
+    for refusal in ["-BUSY Redis is busy running a script\r\n", ""] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("redis://{}", listener.local_addr().expect("an address"));
+        let dials = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&dials);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(async move {
+                    let mut client = BufReader::new(client);
+                    while let Some(words) = command(&mut client).await {
+                        let answer = match &*words[0] {
+                            "PING" => "+PONG\r\n",
+                            _ if refusal.is_empty() => break,
+                            _ => refusal,
+                        };
+                        let _ = client.get_mut().write_all(answer.as_bytes()).await;
+                    }
+                });
+            }
+        });
+        let mut heard = connection(&url).subscribe(["a", "b"]);
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(4) {
+            let event = timeout(Duration::from_secs(10), heard.next()).await;
+            let event = event.expect("in time").expect("it goes on");
+            assert!(matches!(event, Ok(Event::Lost(_))), "{event:?}");
+        }
+        let dials = dials.load(Ordering::SeqCst);
+        assert!(dials <= 22, "{refusal:?}: {dials} dials in 4 s");
+    }
 }
