@@ -23,7 +23,7 @@ use super::sniff::Sniff;
 /// [`handshakes`](super::Settings::handshakes), however slowly it is sent.
 ///
 /// [`AdmissionLayer`](super::AdmissionLayer) and [`Server::handshake`] say when it has come. Where neither sees the request, plain HTTP/1
-/// shows it: its handshake is over, and its answer goes out; between the answer and the next request the connection ends after a minute without a byte, since
+/// shows it: its handshake is over, and its answer goes out; from the begin of an answer to the next request the connection ends after a minute without a byte, since
 /// it holds the place of another. A WebSocket that nothing has admitted is counted as [`Misplaced::Unadmitted`], and behind axum answered with 500. TLS
 /// shows nothing, so there the deadline ends what no layer has seen.
 #[derive(Debug)]
@@ -47,14 +47,13 @@ const QUIET: Duration = Duration::from_secs(60);
 /// The other end of an [`Accepted`] connection: what a layer needs to know of it. Put it into the extensions of its
 /// requests; [`Server::make_service`] and [`Server::service`] do.
 #[derive(Debug, Clone)]
-pub struct Peer {
-    address: SocketAddr,
-    server: Server,
-    shared: Arc<Shared>,
-}
+pub struct Peer(Arc<Shared>);
 
+/// Behind one pointer, since a connection holds several of them.
 #[derive(Debug)]
 struct Shared {
+    address: SocketAddr,
+    server: Server,
     /// The request has come: what follows has bounds of its own.
     has_come: AtomicBool,
     handshake: Mutex<Option<Handshake>>,
@@ -62,30 +61,28 @@ struct Shared {
 
 impl Peer {
     pub(crate) fn new(server: &Server, address: SocketAddr, handshake: Handshake) -> Self {
-        Self {
+        Self(Arc::new(Shared {
             address,
             server: server.clone(),
-            shared: Arc::new(Shared {
-                has_come: AtomicBool::new(false),
-                handshake: Mutex::new(Some(handshake)),
-            }),
-        }
+            has_come: AtomicBool::new(false),
+            handshake: Mutex::new(Some(handshake)),
+        }))
     }
 
     /// Its address.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address
     }
 
     /// Its address without the port.
     pub fn ip(&self) -> IpAddr {
-        self.address.ip()
+        self.0.address.ip()
     }
 
     /// Says that the request has come whole: the deadline is lifted and the place of its handshake free. The layer says so, and
     /// [`handshake`](super::Server::handshake); who reads requests otherwise says it here.
     pub fn request_has_come(&self) {
-        if !self.shared.has_come.swap(true, Ordering::AcqRel) {
+        if !self.0.has_come.swap(true, Ordering::AcqRel) {
             self.end_handshake();
         }
     }
@@ -93,15 +90,15 @@ impl Peer {
     /// Whether its listener is this server's.
     #[cfg(feature = "tower")]
     pub(crate) fn is_of(&self, server: &Server) -> bool {
-        self.server.is(server)
+        self.0.server.is(server)
     }
 
     fn is_known(&self) -> bool {
-        self.shared.has_come.load(Ordering::Acquire)
+        self.0.has_come.load(Ordering::Acquire)
     }
 
     fn end_handshake(&self) {
-        let handshake = &self.shared.handshake;
+        let handshake = &self.0.handshake;
         let handshake = handshake
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -112,8 +109,8 @@ impl Peer {
 
 impl Accepted {
     pub(crate) fn new(stream: TcpStream, peer: Peer, open: Open) -> Self {
-        let sleeper = peer.server.sleeper();
-        let ends = peer.server.settings().handshake_deadline;
+        let sleeper = peer.0.server.sleeper();
+        let ends = peer.0.server.settings().handshake_deadline;
         let deadline = Some(Deadline(sleeper.sleep_until(sleeper.now().after(ends))));
         Self {
             stream,
@@ -146,7 +143,7 @@ impl Accepted {
             return Ok(());
         }
         if self.sniff.is_answered() {
-            let sleeper = self.peer.server.sleeper();
+            let sleeper = self.peer.0.server.sleeper();
             let quiet = || Deadline(sleeper.sleep_until(sleeper.now().after(QUIET)));
             self.deadline.get_or_insert_with(quiet);
         }
@@ -204,7 +201,7 @@ impl Accepted {
                 let late = self.poll_deadline(context);
                 return late.err().map(|late| Poll::Ready(Err(late)));
             }
-            self.peer.server.tell(Misplaced::Unadmitted);
+            self.peer.0.server.tell(Misplaced::Unadmitted);
             if !self.is_of_axum {
                 self.peer.request_has_come();
                 return None;
@@ -238,7 +235,7 @@ fn not_admitted() -> Vec<u8> {
 impl Drop for Accepted {
     fn drop(&mut self) {
         if !self.peer.is_known() && !self.sniff.is_answered() {
-            let counters = self.peer.server.counters();
+            let counters = self.peer.0.server.counters();
             let counter = if self.is_late {
                 &counters.reject_age
             } else {

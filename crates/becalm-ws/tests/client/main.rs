@@ -1,6 +1,7 @@
 //! Does a WebSocket come back, once at a time, and does nothing go silently? Against real servers on loopback.
 
 mod closes;
+mod colds;
 mod cuts;
 mod faults;
 mod handshakes;

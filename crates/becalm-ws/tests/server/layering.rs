@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
 use crate::servers::{echo, open, request};
-use crate::within;
+use crate::{until, within};
 
 const DEADLINE: Duration = Duration::from_millis(300);
 
@@ -215,6 +215,39 @@ async fn a_long_poll_outside_of_the_layer_takes_its_time_in_a_later_request_too(
     sleep(DEADLINE).await;
     clock.advance(Duration::from_secs(61));
     assert!(within(stream.read_u8()).await.is_err());
+}
+
+/// A connection may be used for HTTP outside of the layer first.
+#[tokio::test]
+async fn an_upgrade_in_a_later_request_is_admitted_or_refused_as_one_in_the_first() {
+    let (server, address) = start(narrow(), Served::Outside).await;
+    for (target, status) in [("/in", "HTTP/1.1 101 "), ("/pushed", "HTTP/1.1 500 ")] {
+        let mut stream = TcpStream::connect(address).await.expect("it listens");
+        for head in [
+            "GET /health HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(),
+            request(target, ""),
+        ] {
+            stream.write_all(head.as_bytes()).await.expect("it reads");
+            let end = if head.contains(target) {
+                "\r\n\r\n"
+            } else {
+                "well"
+            };
+            let mut said = String::new();
+            while !said.ends_with(end) {
+                said.push(within(stream.read_u8()).await.expect("an answer").into());
+            }
+            let expected = if end == "well" {
+                "HTTP/1.1 200 "
+            } else {
+                status
+            };
+            assert!(said.starts_with(expected), "{said}");
+        }
+    }
+    assert_eq!(told(&server), [(Misplaced::Unadmitted, 1)]);
+    assert_eq!(server.metrics().admission.admit, 1);
+    until(|| server.metrics().handshakes_in_flight == 0).await;
 }
 
 #[tokio::test]
