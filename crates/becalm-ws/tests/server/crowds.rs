@@ -1,5 +1,6 @@
 //! Who of a crowd costs something? Not who is slow, has left, or has no descriptor to come in by.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use becalm_admission::Admission;
@@ -252,32 +253,85 @@ async fn a_bound_of_your_own_for_each_address_holds() {
     assert_eq!(running.server.metrics().admission.reject_rate, 1);
 }
 
+/// What clients send: not a word, half a head, garbage, HTTP, an upgrade that is none, one of no version, one of nowhere, and one.
+fn all_kinds(lines: &str) -> [String; 8] {
+    let upgrade = request("/", lines);
+    [
+        String::new(),
+        upgrade[..upgrade.len() - 2].to_owned(),
+        format!("\u{16}{upgrade}"),
+        format!("GET / HTTP/1.1\r\nhost: x\r\n{lines}\r\n"),
+        upgrade.replace("websocket", "h2c"),
+        upgrade.replace("version: 13", "version: 7"),
+        upgrade.replace("GET / ", "GET /nothing "),
+        upgrade,
+    ]
+}
+
+/// The address of this machine, by which it is one of many, if it has one. Nothing is sent.
+fn own_address() -> Option<IpAddr> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("192.0.2.1:9").ok()?;
+    let address = socket.local_addr().ok()?.ip();
+    (!address.is_loopback() && !address.is_unspecified()).then_some(address)
+}
+
+/// As those through a proxy below, but counted when they are accepted, and as IPv4 within IPv6 where that is there.
+#[tokio::test]
+async fn an_address_has_its_share_again_when_its_connections_are_gone() {
+    let Some(own) = own_address() else {
+        eprintln!("left out: this machine has no address of a network");
+        return;
+    };
+    for kind in KINDS {
+        let server = open().connections_of_one(2).server().unwrap();
+        let listener = match server.listen("[::]:0").await {
+            Ok(listener) => listener,
+            Err(_) => server.listen("0.0.0.0:0").await.unwrap(),
+        };
+        let mut running = Running::on(kind, server, listener);
+        running.address.set_ip(own);
+        let running = &running;
+        // One that is over its share is closed without a word.
+        let gets_in = || async move {
+            let mut stream = running.connect().await;
+            let sent = stream.write_all(request("/", "").as_bytes()).await;
+            let byte = within(stream.read_u8()).await;
+            (sent.is_ok() && byte.is_ok()).then_some(stream)
+        };
+        for _ in 0..20 {
+            for said in all_kinds("") {
+                let mut stream = running.connect().await;
+                let _ = stream.write_all(said.as_bytes()).await;
+                tokio::task::yield_now().await;
+            }
+            let mut open = Vec::new();
+            within(async {
+                while open.len() < 2 {
+                    open.extend(gets_in().await);
+                }
+            })
+            .await;
+            assert!(gets_in().await.is_none(), "{kind:?}");
+        }
+    }
+}
+
 /// However a connection ends, and at whichever moment, what it was counted for is free.
 #[tokio::test]
 async fn nothing_is_counted_for_those_who_have_gone() {
     const ROUNDS: usize = 30;
     const FROM: &str = "x-forwarded-for: 198.51.100.1\r\n";
-    let upgrade = request("/", FROM);
-    let said = [
-        // Not a word, half a head, garbage, HTTP, an upgrade that is none, one of no version, one of nowhere.
-        String::new(),
-        upgrade[..upgrade.len() - 2].to_owned(),
-        format!("\u{16}{upgrade}"),
-        format!("GET / HTTP/1.1\r\nhost: x\r\n{FROM}\r\n"),
-        upgrade.replace("websocket", "h2c"),
-        upgrade.replace("version: 13", "version: 7"),
-        upgrade.replace("GET / ", "GET /nothing "),
-        upgrade.clone(),
-    ];
+    let all = all_kinds(FROM);
     for kind in KINDS {
         let proxies = Proxies::of(["127.0.0.1"]).unwrap();
         let settings = open().connections_of_one(2).proxies(proxies);
         let running = Running::start(kind, settings).await;
         for round in 0..ROUNDS {
-            for said in &said {
+            for (kind_of, said) in all.iter().enumerate() {
                 let mut stream = running.connect().await;
                 stream.write_all(said.as_bytes()).await.unwrap();
-                if round % 2 == 0 && *said != upgrade {
+                if round % 2 == 0 && kind_of + 1 < all.len() {
                     let _ = stream.shutdown().await;
                     let mut answer = Vec::new();
                     let _ = within(stream.read_to_end(&mut answer)).await;
