@@ -98,6 +98,8 @@ where
     pub fn timed_out(&self) -> Failed<E> {
         if self.is_in_doubt {
             Failed::InDoubt(Error::Io(io::ErrorKind::TimedOut.into()))
+        } else if self.wants_one && self.outage.is_away() {
+            Failed::Begin(self.source.why_none().unwrap_or(Error::PoolTimedOut))
         } else {
             Failed::TimedOut
         }
@@ -125,7 +127,8 @@ where
         if self.outage.is_away() {
             let until = self.patient_until();
             // What it comes to is for the attempt to find.
-            let _ = self.outage.wait(until).for_return(self.source).await;
+            let waited = self.outage.wait(until).for_return(self.source).await;
+            self.wants_one = waited.is_err();
         }
         let of_call = left(self.deadline);
         longest.map(|longest| of_call.map_or(longest, |of_call| of_call.min(longest)))

@@ -136,6 +136,10 @@ impl<D: Dial> Dialler<D> {
         left.unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    pub fn leaves(&self, error: D::Error) {
+        self.left.set(Some(Arc::new(error)));
+    }
+
     pub fn set_reconnect(&mut self, reconnect: Reconnect) -> Result<(), InvalidPolicy> {
         self.delays = Lone::new(reconnect.policy, Duration::ZERO)?;
         Ok(())

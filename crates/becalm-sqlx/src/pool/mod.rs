@@ -215,7 +215,14 @@ impl Source for Pool {
     }
 
     fn why_none(&self) -> Option<sqlx::Error> {
-        Arc::into_inner(self.manager().dialler.left()?)
+        let dialler = &self.manager().dialler;
+        let error = Arc::into_inner(dialler.left()?)?;
+        if let sqlx::Error::Io(io) = &error {
+            // For others who leave.
+            let again = std::io::Error::new(io.kind(), io.to_string());
+            dialler.leaves(sqlx::Error::Io(again));
+        }
+        Some(error)
     }
 }
 

@@ -151,6 +151,11 @@ async fn a_server_that_does_not_exist_is_waited_for_as_long_as_is_set_and_named(
         began.elapsed()
     );
     assert!(said.contains("refused"), "{said}");
+    // One that has less time than its patience hears it too.
+    let ask = database.transaction(|mut tx| async move { tx.execute("SELECT 1").await });
+    let ask = ask.deadline(Duration::from_millis(700));
+    let said = ask.await.expect_err("there is none").to_string();
+    assert!(said.contains("refused"), "{said}");
 }
 
 #[tokio::test]
