@@ -1,42 +1,24 @@
 //! What is found in these files?
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::allowed;
 use crate::code;
-use crate::document::properties;
-use crate::document::{Document, Node, Read, Span, Together, Unread, documents, in_lines};
+use crate::document::{Document, Node, Span, Together};
 use crate::embedded;
+use crate::file::File;
 use crate::finding::Finding;
 use crate::hints::holds_retries;
 use crate::mapping::Mapping;
+use crate::parsed::{Parsed, TREES, is_named};
 use crate::reading::Reading;
 use crate::severity::Severity;
+use crate::shape;
 use crate::system::{Form, System};
-use crate::systems::{self, Row, Shared, kubernetes};
-use crate::template;
+use crate::systems::{self, Row, Shared};
 use crate::unread;
 use crate::versions::As;
 use crate::weight;
-
-/// A file: its name and what stands in it.
-#[derive(Debug, Clone, Copy)]
-pub struct File<'a> {
-    name: &'a str,
-    text: &'a str,
-}
-
-impl<'a> File<'a> {
-    /// A file of this name with this text. The name is only told, never opened.
-    pub const fn new(name: &'a str, text: &'a str) -> Self {
-        Self { name, text }
-    }
-
-    fn lines(&self) -> Cow<'a, str> {
-        in_lines(self.text.strip_prefix('\u{feff}').unwrap_or(self.text))
-    }
-}
 
 /// How files are read.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +45,15 @@ pub struct Checked {
 /// Reads files: which systems they are of, what they say about retrying, and what is dangerous in it. What one of them
 /// depends on may stand in another.
 pub fn check(files: &[File<'_>], settings: &Settings) -> Checked {
+    check_and(files, settings, |_| Vec::new())
+}
+
+/// As [`check`]; `judge` finds something about the mappings, which comments in the files may let pass as all else.
+pub fn check_and(
+    files: &[File<'_>],
+    settings: &Settings,
+    judge: impl FnOnce(&[Mapping]) -> Vec<Finding>,
+) -> Checked {
     let texts: Vec<_> = files.iter().map(File::lines).collect();
     let read: Vec<_> = files
         .iter()
@@ -94,6 +85,7 @@ pub fn check(files: &[File<'_>], settings: &Settings) -> Checked {
         of_file(*file, text, read, systems, &together, by, &mut checked);
     }
     unread(files, &read, &all, &mut checked);
+    checked.findings.append(&mut judge(&checked.mappings));
     for (file, text) in files.iter().zip(&texts) {
         allowed::take(file.name, text, &mut checked.findings, &mut checked.allowed);
     }
@@ -141,56 +133,10 @@ fn unread(
         {
             let systems: Vec<_> = rows.iter().map(|it| it.system).collect();
             unread::of_known(file.name, tree, &systems, &told, &mut checked.findings);
+            shape::of_known(file.name, tree, &systems, &told, &mut checked.findings);
         }
     }
 }
-
-/// A file as trees, if it is one of them.
-#[derive(Default)]
-struct Parsed {
-    /// Of a file that is no tree.
-    template: Option<Span>,
-    trees: Vec<Node>,
-    merges: Vec<Span>,
-    unread: Vec<Unread>,
-}
-
-impl Parsed {
-    fn of(file: File<'_>, text: &str) -> Self {
-        if is_named(file, &[".properties"]) {
-            return Self {
-                trees: properties::documents(text),
-                ..Self::default()
-            };
-        }
-        let is_toml = is_named(file, &[".toml"]);
-        let read = if is_toml {
-            Read::default()
-        } else {
-            documents(text)
-        };
-        let is_tree = |it: &Node| it.is_table() || !it.items().is_empty();
-        if is_toml || !(is_named(file, TREES) || read.documents.iter().any(is_tree)) {
-            let template = template::first(text);
-            if template.is_some() || is_toml {
-                return Self {
-                    template,
-                    ..Self::default()
-                };
-            }
-        }
-        let trees = read.documents.into_iter();
-        Self {
-            template: None,
-            trees: trees.flat_map(kubernetes::resources).collect(),
-            merges: read.merges,
-            unread: read.unread,
-        }
-    }
-}
-
-/// How files that are trees end.
-const TREES: &[&str] = &[".yaml", ".yml", ".json", ".properties"];
 
 fn of_file<'a>(
     file: File<'a>,
@@ -217,10 +163,6 @@ fn of_file<'a>(
         of_toml(file, whole, by, found);
         return;
     }
-    let of_tree = |tree| Document {
-        tree: Some(tree),
-        ..whole
-    };
     // A resource of Kubernetes may hold another system's file as a text, and is not that file.
     let is_tree = is_named(file, TREES) || systems.iter().any(|it| !it.is_empty());
     if !is_tree {
@@ -234,13 +176,48 @@ fn of_file<'a>(
         }
     }
     let before = (found.findings.len(), found.mappings.len());
+    let is_known = of_trees(file, text, read, systems, whole, by, found);
+    if !is_known && is_tree && by.read_as(&by.named(Form::Text), whole, found) {
+        return;
+    }
+    if is_known
+        && before == (found.findings.len(), found.mappings.len())
+        && systems.iter().all(Vec::is_empty)
+    {
+        nothing_of_named(file, by, found);
+    }
+    of_unread(file, read, found);
+    let is_text = read.trees.iter().all(|it| it.text().is_some()) && !is_named(file, TREES);
+    if !is_known && is_text && unread::of_text(file.name, text, &mut found.findings) {
+        return;
+    }
+    if !is_known && read.unread.is_empty() {
+        let first = read.trees.first();
+        let span = first.map_or_else(|| Span::new(1, 1, 0), |it| it.span);
+        unknown(file, span, found);
+    }
+}
+
+/// Reads each document; whether any of them is known.
+fn of_trees<'a>(
+    file: File<'a>,
+    text: &'a str,
+    read: &'a Parsed,
+    systems: &[Vec<&'static Row>],
+    whole: Document<'a>,
+    by: By<'a>,
+    found: &mut Checked,
+) -> bool {
     let mut is_known = false;
     for (tree, systems) in read.trees.iter().zip(systems) {
         if systems.is_empty() && embedded::read(file.name, text, tree, by.settings, found) {
             is_known = true;
             continue;
         }
-        let document = of_tree(tree);
+        let document = Document {
+            tree: Some(tree),
+            ..whole
+        };
         let systems = match &systems[..] {
             [] => by.named(Form::Tree),
             own => own.to_vec(),
@@ -252,15 +229,11 @@ fn of_file<'a>(
             is_known |= unread::of_unknown(file.name, tree, &mut found.findings);
         }
     }
-    if !is_known && is_tree && by.read_as(&by.named(Form::Text), whole, found) {
-        return;
-    }
-    if is_known
-        && before == (found.findings.len(), found.mappings.len())
-        && systems.iter().all(Vec::is_empty)
-    {
-        nothing_of_named(file, by, found);
-    }
+    is_known
+}
+
+/// Tells of the documents that are templates, or none.
+fn of_unread(file: File<'_>, read: &Parsed, found: &mut Checked) {
     let what = if read.trees.is_empty() {
         "file"
     } else {
@@ -274,15 +247,6 @@ fn of_file<'a>(
             let sentence = unread.why.sentence.clone();
             cannot_read(file, span, sentence, unread.holds_retries, found);
         }
-    }
-    let is_text = read.trees.iter().all(|it| it.text().is_some()) && !is_named(file, TREES);
-    if !is_known && is_text && unread::of_text(file.name, text, &mut found.findings) {
-        return;
-    }
-    if !is_known && read.unread.is_empty() {
-        let first = read.trees.first();
-        let span = first.map_or_else(|| Span::new(1, 1, 0), |it| it.span);
-        unknown(file, span, found);
     }
 }
 
@@ -327,11 +291,6 @@ fn template_of(file: File<'_>, span: Span, what: &str, holds_retries: bool, foun
         "check what the tool prints, such as `helm template`",
     );
     found.findings.push(demoted(finding, holds_retries));
-}
-
-fn is_named(file: File<'_>, ends: &[&str]) -> bool {
-    let name = file.name.to_ascii_lowercase();
-    ends.iter().any(|end| name.ends_with(end))
 }
 
 fn of_toml<'a>(file: File<'_>, whole: Document<'a>, by: By<'a>, found: &mut Checked) {

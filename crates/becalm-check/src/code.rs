@@ -39,6 +39,7 @@ codes! {
     IN_CODE "in-code" Note "what is configured in code is not seen";
     KEY_NOT_READ "key-not-read" Warning "a key that this version of the system does not read";
     KEY_TWICE "key-twice" Warning "a key that stands twice in a mapping: one of them is not read";
+    METASTABLE "metastable" Error "simulated with `--service`: after an outage retries alone keep the service down";
     METHODS_NARROWED "methods-narrowed" Warning "the methods that are retried are not those that are meant";
     NEVER_RETRIES "never-retries" Warning "retries are configured, and nothing is repeated";
     NO_SUCH_FIELD "no-such-field" Error "a field in the wrong place, or misspelled: the system refuses the file";
@@ -47,6 +48,7 @@ codes! {
     NOT_KNOWN "not-known" Note "a form that is legal, and what the system makes of it is not known here";
     NOT_SEEN "not-seen" Note "what it depends on is in another file";
     NOT_UNDERSTOOD "not-understood" Warning "a value that is not of the form that the system reads";
+    OVERLOADED "overloaded" Error "simulated with `--service`: the load is more than the service can serve, without any retry";
     OVERRIDDEN "overridden" Note "the environment or code overrides what the file says";
     PASSED_ON_AGAIN "passed-on-again" Warning "what failed after all attempts is passed on to other servers, with attempts of their own";
     REFUSED "refused" Error "the system refuses the file, or the part of it that retries";

@@ -3,9 +3,10 @@
 //! Each value of its `data` is a file by the name of its key; they are read together, as the container that mounts them does. What
 //! is found keeps its place in the outer file where the value is a literal block (`|`), and has the place of its key elsewhere.
 
-use crate::check::{Checked, File, Settings, check};
+use crate::check::{Checked, Settings, check};
 use crate::code;
 use crate::document::{Key, Node, Span, Value};
+use crate::file::File;
 use crate::mapping::Origin;
 
 /// Reads the files of a resource that holds files; whether there is anything that a system reads, or that looks like retries.

@@ -45,10 +45,26 @@ fn plain(text: &str) -> String {
 
 /// `retrieve` is none of them.
 fn has_stem(plain: &str) -> bool {
-    STEMS.iter().any(|stem| {
+    let is_stem = STEMS.iter().any(|stem| {
         let mut found = plain.match_indices(stem);
         found.any(|(at, _)| !plain[at..].starts_with("retriev"))
-    })
+    });
+    is_stem || ends_of_next_upstream(plain)
+}
+
+/// Whether the words of nginx stand in it, one letter off.
+fn ends_of_next_upstream(plain: &str) -> bool {
+    let near = |at: usize, length: usize, meant: &str| {
+        let word = at.checked_sub(length).and_then(|from| plain.get(from..at));
+        word.is_some_and(|it| is_one_off(it, meant))
+    };
+    let mut lasts = plain.match_indices("upstream");
+    let mut firsts = plain.match_indices("proxynext");
+    lasts.any(|(at, _)| (8..=10).any(|length| near(at, length, "proxynext")))
+        || firsts.any(|(at, _)| {
+            let from = at + "proxynext".len();
+            (7..=9).any(|length| near(from + length, length, "upstream"))
+        })
 }
 
 /// `perTryTimeout` is `per`, `try` and `timeout`.
@@ -65,10 +81,15 @@ fn parts(name: &str) -> impl Iterator<Item = String> {
     words.map(str::to_ascii_lowercase)
 }
 
-/// Whether one letter is missing, too many, another, or two stand the wrong way round; the first one is right.
+/// Whether it is one letter off, and the first letter is right.
 fn is_slip(word: &str, meant: &str) -> bool {
+    word.as_bytes().first() == meant.as_bytes().first() && is_one_off(word, meant)
+}
+
+/// Whether one letter is missing, too many, another, or two stand the wrong way round.
+pub fn is_one_off(word: &str, meant: &str) -> bool {
     let (word, meant) = (word.as_bytes(), meant.as_bytes());
-    if word.len().abs_diff(meant.len()) > 1 || word.first() != meant.first() {
+    if word.len().abs_diff(meant.len()) > 1 {
         return false;
     }
     let same = word
@@ -110,6 +131,8 @@ mod tests {
             "retryOn",
             "RetryCount",
             "back_off",
+            "proxy-ext-upstream",
+            "proxy_next_upsteam_tries",
         ] {
             assert!(looks_like_retries(name), "{name}");
         }
@@ -123,6 +146,8 @@ mod tests {
             "entry",
             "replicas",
             "route",
+            "proxy_upstream",
+            "nextStep",
         ] {
             assert!(!looks_like_retries(name), "{name}");
         }

@@ -2,10 +2,21 @@
 
 use becalm::support::nearest;
 
+use crate::hints::is_one_off;
+
 /// Asks for the word that is most like it; where none is, names all: `the fields are a, b`.
 pub fn did_you_mean(word: &str, all_are: &str, known: &[&str]) -> String {
     nearest(word, known.iter().copied()).map_or_else(
         || format!("{all_are} are {}", known.join(", ")),
         |meant| format!("did you mean `{meant}`?"),
     )
+}
+
+/// The word of which this is a slip: one letter off, or in other letters.
+pub fn slip_of<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    if known.contains(&word) {
+        return None;
+    }
+    let mut known = known.iter().copied();
+    known.find(|it| it.eq_ignore_ascii_case(word) || is_one_off(word, it))
 }

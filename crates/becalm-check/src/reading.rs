@@ -74,6 +74,18 @@ impl<'a> Reading<'a> {
             .push(Finding::new(file, span, code, sentence, remedy));
     }
 
+    /// Notes a finding that is worth knowing, and that nobody can change here.
+    pub fn note(
+        &mut self,
+        span: Span,
+        code: Code,
+        sentence: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let severity = crate::Severity::Note;
+        self.find(span, Code { severity, ..code }, sentence, remedy);
+    }
+
     /// Reads for a draft, whose retries are configured at this place, what stands in a file. Where that is another one, the
     /// findings are of it, and the origins name it.
     pub fn in_file(

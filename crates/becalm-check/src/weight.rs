@@ -17,7 +17,8 @@ use crate::system::System;
 pub fn is_written(mapping: &Mapping) -> bool {
     let own = |it: &Origin| matches!(it, Origin::Line(_) | Origin::Unknown(..));
     let counted = |key: &str, it: &Origin| {
-        key == "attempts" && mapping.system != "nginx" && matches!(it, Origin::Derived(..))
+        let is_said = key == "attempts" || mapping.system == "aws-config";
+        is_said && mapping.system != "nginx" && matches!(it, Origin::Derived(..))
     };
     let is_time = |key: &str| ["deadline", "attempt_timeout"].contains(&key);
     let mut origins = mapping.origins.iter().filter(|(key, _)| !is_time(key));
@@ -26,41 +27,75 @@ pub fn is_written(mapping: &Mapping) -> bool {
 
 /// How bad it is.
 pub fn severity(mapping: &Mapping, lint: &str, has_remedy: bool) -> Severity {
-    let asks = mapping
-        .origins
-        .iter()
-        .any(|(key, it)| *key == "retry_on" && matches!(it, Origin::Line(_) | Origin::Derived(..)));
+    // A mode of the AWS SDKs says nothing of methods.
+    let is_own = |it: &Origin| matches!(it, Origin::Line(_) | Origin::Derived(..));
+    let mut origins = mapping.origins.iter();
+    let asks =
+        mapping.system != "aws-config" && origins.any(|(key, it)| *key == "retry_on" && is_own(it));
+    let elsewhere = ELSEWHERE.iter().find(|(it, _)| *it == mapping.system);
+    let is_elsewhere = elsewhere.is_some_and(|(_, lints)| lints.contains(&lint));
     match lint {
         _ if !is_written(mapping) => Severity::Note,
         "repeats-non-idempotent" if asks => Severity::Error,
         "no-bound" | "unlimited-without-budget" => Severity::Error,
-        "hints-ignored" => Severity::Note,
+        // No setting of a system that has this budget is another one.
+        "hints-ignored" | "concurrency-alone" => Severity::Note,
         "repeats-non-idempotent" => Severity::Warning,
+        // Of many attempts there can be fewer.
+        "no-budget" if is_elsewhere && mapping.policy.attempts > FEW => Severity::Warning,
+        _ if is_elsewhere => Severity::Note,
         _ if has_remedy => Severity::Warning,
         _ => Severity::Note,
     }
 }
 
+/// Attempts that are usual: three retries.
+const FEW: u32 = 4;
+
+/// What is set in code or in another object, if at all, and not in the file that has the retries.
+const ELSEWHERE: [(&str, &[&str]); 7] = [
+    ("istio", &["no-budget"]),
+    ("gateway-api", &["no-budget"]),
+    ("linkerd", &["no-budget", "retries-at-once", "no-growth"]),
+    ("spring-cloud-gateway", &["no-budget"]),
+    (
+        "resilience4j",
+        &["no-budget", "no-deadline", "no-total-time"],
+    ),
+    ("dotnet-resilience", &["no-budget", "breaker-no-jitter"]),
+    (
+        "aws-config",
+        &["hints-clamped", "no-deadline", "no-total-time"],
+    ),
+];
+
 /// What a finding is where the file says nothing about retrying, and the system does it by itself.
 pub fn of_default(finding: &mut Finding) {
-    if finding.severity == Severity::Warning {
+    let is_danger = Lint::CODES.contains(&finding.code) || is_one_of(finding, &OF_SYSTEM);
+    if is_danger && finding.severity == Severity::Warning {
         finding.severity = Severity::Note;
     }
 }
 
 /// Whether a note is about the system, and so is told once for all that is checked.
 pub fn is_of_system(finding: &Finding) -> bool {
-    let own = [
-        code::IN_CODE,
-        code::ATTEMPTS_ARE_RETRIES,
-        code::ATTEMPTS_GROW,
-        code::NO_TOTAL_TIME,
-        code::DEFAULT_BUDGET,
-        code::FLOOR_TIMES_CLIENTS,
-        code::REPEATS_BY_DEFAULT,
-    ];
     finding.severity == Severity::Note
-        && (Lint::CODES.contains(&finding.code) || own.iter().any(|it| it.name == finding.code))
+        && (Lint::CODES.contains(&finding.code) || is_one_of(finding, &OF_SYSTEM))
+}
+
+/// What a system does by itself.
+const OF_SYSTEM: [code::Code; 7] = [
+    code::IN_CODE,
+    code::ATTEMPTS_ARE_RETRIES,
+    code::ATTEMPTS_GROW,
+    code::NO_TOTAL_TIME,
+    code::DEFAULT_BUDGET,
+    code::FLOOR_TIMES_CLIENTS,
+    code::REPEATS_BY_DEFAULT,
+];
+
+fn is_one_of(finding: &Finding, codes: &[code::Code]) -> bool {
+    codes.iter().any(|it| it.name == finding.code)
 }
 
 /// Whether it is told: not what another lint says already, and nothing about answers where none is repeated.
@@ -94,9 +129,13 @@ fn connects_alone(mapping: &Mapping) -> bool {
 pub fn remedy(system: &System, lint: &str) -> String {
     let lacks = LACKS.iter().find(|(it, _)| *it == lint);
     let lacks = lacks.map_or("no setting against it", |(_, it)| it);
-    let fewer = FEWER.iter().find(|(it, _)| *it == system.name);
-    let fewer = fewer.map_or("retry less often", |(_, it)| it);
-    format!("{} has {lacks}; {fewer}", system.title)
+    format!("{} has {lacks}; {}", system.title, fewer(system.name))
+}
+
+/// How this system repeats less.
+pub fn fewer(system: &str) -> &'static str {
+    let fewer = FEWER.iter().find(|(it, _)| *it == system);
+    fewer.map_or("retry less often", |(_, it)| it)
 }
 
 /// What a system lacks that has no remedy against a lint.

@@ -131,8 +131,6 @@ fn profiles_of_aws_are_overridden_by_the_environment_and_by_code() {
             "4 no-deadline",
             "8 overridden",
             "8 repeats-non-idempotent",
-            "8 hints-clamped",
-            "8 no-deadline",
             "8 rate-waits-forever",
         ]
     );

@@ -46,7 +46,7 @@ error[no-such-field]: envoy 1.40 has no field `retry_budget` in a RetryPolicy, a
         "{stdout}"
     );
     assert!(
-        stdout.starts_with("1 file: 2 errors, 2 warnings, 1 note; 1 policy\n"),
+        stdout.starts_with("1 file: 2 errors, 1 warning, 2 notes; 1 policy\n"),
         "{stdout}"
     );
     assert_eq!(code, 0);
@@ -365,8 +365,113 @@ fn only_a_service_gives_a_verdict() {
     assert_eq!(verdict["verdict"], "metastable", "{verdict}");
     let capacity = verdict["hidden_capacity"].as_f64().unwrap();
     assert!((14.0..15.0).contains(&capacity), "600 / 41: {capacity}");
+    // The gate holds it in every output, and fails for it alone.
+    let service = path.to_str().unwrap();
+    let mut strict = vec!["--strict", "--service", service];
+    for code in [
+        "no-budget",
+        "no-jitter",
+        "repeats-non-idempotent",
+        "attempt-timeout-fills-deadline",
+    ] {
+        strict.extend(["--allow", code]);
+    }
+    let without: Vec<_> = [&strict[..1], &strict[3..], &[ISTIO]].concat();
+    assert_eq!(check(&without).0, 0, "{}", check(&without).1);
+    let (code, stdout, _) = check(&[&strict[..], &[ISTIO]].concat());
+    assert_eq!(code, 1, "{stdout}");
+    assert!(stdout.contains("error[metastable]: "), "{stdout}");
+    assert!(
+        document["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|it| it["code"] == "metastable")
+    );
+    let sarif = folder.path().join("findings.sarif");
+    let (code, stdout, _) = check(
+        &[
+            &strict[..],
+            &["--github", "--sarif", sarif.to_str().unwrap(), ISTIO],
+        ]
+        .concat(),
+    );
+    assert_eq!(code, 1);
+    assert!(stdout.contains(",title=metastable::"), "{stdout}");
+    let written: Value = serde_json::from_str(&fs::read_to_string(sarif).unwrap()).unwrap();
+    let run = &written["runs"][0];
+    let mut results = run["results"].as_array().unwrap().iter();
+    let result = results.find(|it| it["ruleId"] == "metastable").unwrap();
+    assert_eq!(result["level"], "error");
+    let at = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+    let rule = &run["tool"]["driver"]["rules"][at];
+    assert!(
+        rule["id"] == "metastable" && rule["helpUri"].as_str().unwrap().contains("docs/check.md"),
+        "{rule}"
+    );
+    assert_eq!(
+        check(&[&strict[..], &["--allow", "metastable", ISTIO]].concat()).0,
+        0
+    );
+    // More load than the service can serve fails as well, one that comes back does not.
+    for (from, to, code, word) in [
+        ("poisson:360", "poisson:900", 1, "error[overloaded]: "),
+        ("poisson:360", "poisson:5", 0, ""),
+    ] {
+        fs::write(&path, scenario.replace(from, to)).unwrap();
+        let (exit, stdout, _) = check(&[&strict[..], &[ISTIO]].concat());
+        assert!(exit == code && stdout.contains(word), "{to}: {stdout}");
+    }
     let (code, _, stderr) = check(&["--service", "missing.toml", ISTIO]);
     assert!(code == 2 && stderr.contains("missing.toml"), "{stderr}");
+}
+
+#[test]
+fn many_findings_of_a_kind_are_counted_in_every_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let profiles =
+        (0..600).map(|at| format!("[profile p{at}]\nretry_mode = legacy\nmax_attempts = 4\n"));
+    fs::write(
+        folder.path().join("config.ini"),
+        profiles.collect::<String>(),
+    )
+    .unwrap();
+    let run = |arguments: &[&str]| {
+        let output = becalm(
+            &[
+                &["check", "--sarif", "s", "--report", "r.html", "config.ini"],
+                arguments,
+            ]
+            .concat(),
+            folder.path(),
+        );
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let document: Value = serde_json::from_str(&run(&["--json"])).unwrap();
+    let findings = document["findings"].as_array().unwrap();
+    let of = |code: &str| findings.iter().filter(|it| it["code"] == code).count();
+    let more = document["more"].as_array().unwrap();
+    let kind = more[0]["code"].as_str().unwrap();
+    assert!(of(kind) == 100 && more[0]["findings"] == 500, "{more:?}");
+    assert_eq!(
+        document["mappings"].as_array().unwrap().len() as u64
+            + document["more_mappings"].as_u64().unwrap(),
+        600
+    );
+    let github = run(&["--github"]);
+    assert!(
+        github.lines().count() == findings.len() + more.len()
+            && github.contains("::and 500 more findings of this kind")
+    );
+    let sarif: Value = serde_json::from_str(&read("s")).unwrap();
+    assert_eq!(
+        sarif["runs"][0]["results"].as_array().unwrap().len(),
+        github.lines().count()
+    );
+    assert!(read("r.html").contains("and 500 more findings of this kind"));
+    let all = run(&["--all", "--github"]);
+    assert!(all.lines().count() > 600 && !all.contains("more findings"));
 }
 
 /// docs/proving.md: its first file storms in the scenario beside it, and what it writes in its place does not.

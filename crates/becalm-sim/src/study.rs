@@ -130,6 +130,11 @@ impl Verdict {
             Self::Overloaded => "overloaded",
         }
     }
+
+    /// Whether the service stays down: what `--strict` fails for.
+    pub const fn is_down(self) -> bool {
+        matches!(self, Self::Metastable | Self::Overloaded)
+    }
 }
 
 /// One measured value.

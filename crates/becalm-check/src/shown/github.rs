@@ -2,31 +2,53 @@
 
 use std::fmt::Write as _;
 
+use super::bounded::Bounded;
 use super::printable::printable;
-use crate::finding::Finding;
+use crate::document::Span;
 use crate::severity::Severity;
 
 /// A workflow command for each finding, one a line (GitHub's documentation, *Workflow commands for
 /// GitHub Actions*; the escapes are those of `actions/toolkit`, `command.ts`).
-pub fn github(findings: &[Finding]) -> String {
+pub fn github(findings: &Bounded<'_>) -> String {
     let mut lines = String::new();
-    for finding in findings {
-        let kind = match finding.severity {
-            Severity::Note => "notice",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        };
-        let _ = writeln!(
-            lines,
-            "::{kind} file={},line={},col={},title={}::{}",
-            property(&finding.file),
-            finding.span.line,
-            finding.span.column,
-            property(finding.code),
-            data(&printable(&finding.whole())),
+    for it in &findings.shown {
+        command(
+            &mut lines,
+            it.severity,
+            &it.file,
+            it.span,
+            it.code,
+            &it.whole(),
+        );
+    }
+    for it in &findings.more {
+        command(
+            &mut lines,
+            it.severity,
+            it.file,
+            it.span,
+            it.code,
+            &it.sentence(),
         );
     }
     lines
+}
+
+fn command(lines: &mut String, severity: Severity, file: &str, span: Span, code: &str, told: &str) {
+    let kind = match severity {
+        Severity::Note => "notice",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    };
+    let _ = writeln!(
+        lines,
+        "::{kind} file={},line={},col={},title={}::{}",
+        property(file),
+        span.line,
+        span.column,
+        property(code),
+        data(&printable(told)),
+    );
 }
 
 fn data(text: &str) -> String {
@@ -42,9 +64,10 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bounded;
     use super::*;
     use crate::code;
-    use crate::document::Span;
+    use crate::finding::Finding;
 
     #[test]
     fn what_a_file_says_ends_no_command_and_begins_none() {
@@ -56,7 +79,7 @@ mod tests {
             "::set-output name=x::y",
         );
         assert_eq!(
-            github(&[finding]),
+            github(&bounded(&[finding], 1)),
             "::error file=a%2Cline=9%3A%3Ax%0A%3A%3Aerror%3A%3Ay\\u{1b}.yaml,line=3,col=1,title=refused::\
              100 %25\\u{d}\\u{a}::error::no; ::set-output name=x::y\n"
         );

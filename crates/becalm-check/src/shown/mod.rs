@@ -1,11 +1,13 @@
 //! How is what was found shown: to people in a terminal, to code review, to a build?
 
+mod bounded;
 mod github;
 mod policy_file;
 mod printable;
 mod sarif;
 mod snippet;
 
+pub use bounded::{Bounded, More, OF_A_KIND, bounded, grouped};
 pub use github::github;
 pub use policy_file::policy_file;
 pub use printable::printable;

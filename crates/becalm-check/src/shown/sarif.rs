@@ -3,17 +3,24 @@
 use becalm::lint::Lint;
 use serde_json::{Value, json};
 
+use super::bounded::Bounded;
 use super::printable::printable;
 use crate::code;
-use crate::finding::Finding;
+use crate::document::Span;
+use crate::severity::Severity;
 
 /// The findings as SARIF 2.1.0 (OASIS, March 2020), in one line.
-pub fn sarif(findings: &[Finding]) -> String {
+pub fn sarif(findings: &Bounded<'_>) -> String {
     let rules: Vec<_> = rules().collect();
-    let results = findings.iter().map(|it| {
-        let at = rules.iter().position(|(name, _)| *name == it.code);
-        result(it, at)
+    let rule = |code: &str| rules.iter().position(|(name, _)| *name == code);
+    let shown = findings.shown.iter().map(|it| {
+        let place = (&*it.file, it.span);
+        result(rule(it.code), it.code, it.severity, place, &it.whole())
     });
+    let results = shown.chain(findings.more.iter().map(|it| {
+        let place = (it.file, it.span);
+        result(rule(it.code), it.code, it.severity, place, &it.sentence())
+    }));
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -25,6 +32,7 @@ pub fn sarif(findings: &[Finding]) -> String {
                 "rules": rules.iter().map(|(name, about)| json!({
                     "id": name,
                     "shortDescription": { "text": about },
+                    "helpUri": PAGE,
                 })).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
@@ -33,6 +41,9 @@ pub fn sarif(findings: &[Finding]) -> String {
     });
     format!("{document}\n")
 }
+
+/// The page that tells of each rule.
+const PAGE: &str = "https://github.com/becalm-rs/becalm/blob/main/docs/check.md#what-it-finds";
 
 /// Each kind of finding with its sentence.
 fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -44,18 +55,23 @@ fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     )
 }
 
-fn result(finding: &Finding, rule: Option<usize>) -> Value {
-    let span = finding.span;
+fn result(
+    rule: Option<usize>,
+    code: &str,
+    severity: Severity,
+    (file, span): (&str, Span),
+    told: &str,
+) -> Value {
     let mut region = json!({ "startLine": span.line, "startColumn": span.column });
     if span.length > 0 {
         region["endColumn"] = json!(span.column + span.length);
     }
     let mut result = json!({
-        "ruleId": finding.code,
-        "level": finding.severity,
-        "message": { "text": printable(&finding.whole()) },
+        "ruleId": code,
+        "level": severity,
+        "message": { "text": printable(told) },
         "locations": [{ "physicalLocation": {
-            "artifactLocation": { "uri": uri(&finding.file) },
+            "artifactLocation": { "uri": uri(file) },
             "region": region,
         }}],
     });
@@ -84,8 +100,9 @@ fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bounded;
     use super::*;
-    use crate::document::Span;
+    use crate::finding::Finding;
 
     #[test]
     fn a_result_names_its_rule_and_its_place() {
@@ -96,7 +113,7 @@ mod tests {
             "no\u{1b}",
             "yes",
         );
-        let document: Value = serde_json::from_str(&sarif(&[finding])).unwrap();
+        let document: Value = serde_json::from_str(&sarif(&bounded(&[finding], 1))).unwrap();
         let run = &document["runs"][0];
         let result = &run["results"][0];
         let rule = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();

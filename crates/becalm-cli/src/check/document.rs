@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use becalm::Policy;
+use becalm_check::shown::{Bounded, More};
 use becalm_check::{Evidence, Finding, Mapping, NotExpressible, Origin};
 use becalm_sim::verdict::most_attempts;
 use serde::Serialize;
@@ -13,9 +14,11 @@ use super::told::Told;
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     becalm: &'static str,
-    findings: &'a [Finding],
+    findings: &'a [&'a Finding],
     mappings: Vec<Mapped<'a>>,
     layers: Option<Layers<'a>>,
+    more: &'a [More<'a>],
+    more_mappings: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -43,11 +46,14 @@ struct Layers<'a> {
 }
 
 /// One line of JSON.
-pub fn document(told: &Told<'_>) -> String {
-    let mappings = told.checked.mappings.iter().enumerate();
+pub fn document(told: &Told<'_>, findings: &Bounded<'_>, policies: usize) -> String {
+    let all = &told.checked.mappings;
+    let mappings = all.iter().enumerate().take(policies);
     let document = Document {
         becalm: env!("CARGO_PKG_VERSION"),
-        findings: &told.checked.findings,
+        findings: &findings.shown,
+        more: &findings.more,
+        more_mappings: all.len().saturating_sub(policies),
         mappings: mappings
             .map(|(at, it)| mapped(it, told.judged(at)))
             .collect(),

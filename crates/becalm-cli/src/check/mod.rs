@@ -14,8 +14,8 @@ use std::process::ExitCode;
 
 use becalm::lint::Lint;
 use becalm_check::layers::{Layers, layers};
-use becalm_check::shown::{github, printable, sarif};
-use becalm_check::{As, Checked, Finding, Settings, Severity, check};
+use becalm_check::shown::{OF_A_KIND, bounded, github, printable, sarif};
+use becalm_check::{As, Checked, Finding, Settings, Severity, check_and};
 
 use crate::again;
 use crate::given::Given;
@@ -66,8 +66,8 @@ pub struct Args {
     #[arg(short, long, conflicts_with_all = ["json", "github"])]
     quiet: bool,
 
-    /// Print every finding and every policy, however many there are
-    #[arg(long, conflicts_with_all = ["quiet", "json", "github"])]
+    /// Print every finding and every policy, however many there are; so do the reports
+    #[arg(long, conflicts_with = "quiet")]
     all: bool,
 
     /// Let pass what this file knows, which --write-baseline writes: findings that were there before
@@ -123,13 +123,16 @@ The shape of --json, stable:
        \"how\":\"40 retries and the first try\"},\"base\":{\"from\":\"default\"}},
      \"not_expressible\":[{\"what\":\"...\",\"why\":\"...\",\"line\":null}],
      \"verdict\":null}],
-   \"layers\":null}
+   \"layers\":null,
+   \"more\":[{\"code\":\"no-budget\",\"severity\":\"warning\",\"findings\":9990}],
+   \"more_mappings\":0}
 severity: error, warning or note. evidence: run (the system was run with such files
 and its attempts counted) or read (in its source). amplification: attempts for each
 first try while all fail, null where nothing bounds it. from: line, default, unknown
 (a placeholder) or not_expressible. With --service, verdict is {\"verdict\":
 \"stable\",\"evidence\":\"...\",\"hidden_capacity\":600.0}; with --layers, layers is
-{\"name\":\"orders\",\"attempts\":20,\"of\":[5,4]}.
+{\"name\":\"orders\",\"attempts\":20,\"of\":[5,4]}. more and more_mappings: what is left
+out beyond 100 findings of a kind and 500 policies; --all leaves out none.
 
 Exit codes:
   0  every file was read
@@ -179,17 +182,18 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     {
         given.spare(output)?;
     }
-    let report = args.report.as_deref().map(Output::open).transpose()?;
-    let findings = args.sarif.as_deref().map(Output::open).transpose()?;
+    let reports = Reports::open(args)?;
     let mut settings = Settings::default();
     settings.versions.clone_from(&args.versions);
     let files: Vec<_> = inputs.iter().map(Input::file).collect();
-    let mut checked = check(&files, &settings);
-    let baseline = args
-        .write_baseline
-        .as_deref()
-        .map(Output::open)
-        .transpose()?;
+    let mut judged = None;
+    let mut checked = check_and(&files, &settings, |mappings| {
+        let asked = args.service.as_deref();
+        judged = asked.map(|it| service::judge(it, mappings));
+        let all = judged.as_ref().and_then(|it| it.as_ref().ok());
+        service::findings(mappings, all.map_or(&[], |it| it))
+    });
+    let judged = judged.transpose()?;
     let known = args
         .baseline
         .as_deref()
@@ -203,10 +207,6 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     let policies = policies
         .map(|it| Policies::of(&checked.mappings, &given, it))
         .transpose()?;
-    let service = args.service.as_deref();
-    let judged = service
-        .map(|it| service::judge(it, &checked.mappings))
-        .transpose()?;
     let told = Told {
         inputs: &inputs,
         checked,
@@ -214,34 +214,71 @@ fn run(args: &Args) -> Result<ExitCode, String> {
         layers,
         judged,
     };
-    let stream = if args.json || args.github {
+    let printed = reports.write(&told, args)?;
+    if let Some(policies) = policies {
+        policies.write(stream(args))?;
+    }
+    Ok(code(&told, args, printed))
+}
+
+/// What tells of files that were written.
+const fn stream(args: &Args) -> Stream {
+    if args.json || args.github {
         Stream::Stderr
     } else {
         Stream::Stdout
-    };
-    let printed = usage::print([if args.json {
-        document::document(&told)
-    } else if args.github {
-        github(&told.checked.findings)
-    } else {
-        text::text(&told, amount(args), stream)
-    }]);
-    if let Some(output) = report {
-        let path = output.write(&page::page(&told, again::arguments()).to_html())?;
-        stream.write(&format!("report: {}\n", path.display()));
     }
-    if let Some(output) = baseline {
-        let path = output.write(&baseline::written(&told.checked.findings))?;
-        stream.write(&format!("baseline: {}\n", path.display()));
+}
+
+/// The files that the findings go to.
+struct Reports {
+    page: Option<Output>,
+    baseline: Option<Output>,
+    sarif: Option<Output>,
+}
+
+impl Reports {
+    fn open(args: &Args) -> Result<Self, String> {
+        let open = |it: &Option<PathBuf>| it.as_deref().map(Output::open).transpose();
+        Ok(Self {
+            page: open(&args.report)?,
+            baseline: open(&args.write_baseline)?,
+            sarif: open(&args.sarif)?,
+        })
     }
-    if let Some(output) = findings {
-        let path = output.write(&sarif(&told.checked.findings))?;
-        stream.write(&format!("findings: {}\n", path.display()));
+
+    /// Prints what was found, and writes it; whether it could be printed.
+    fn write(self, told: &Told<'_>, args: &Args) -> Result<ExitCode, String> {
+        let stream = stream(args);
+        let (most, policies) = if args.all {
+            (usize::MAX, usize::MAX)
+        } else {
+            (OF_A_KIND, page::POLICIES)
+        };
+        let findings = &told.checked.findings;
+        let shown = bounded(findings, most);
+        let printed = usage::print([if args.json {
+            document::document(told, &shown, policies)
+        } else if args.github {
+            github(&shown)
+        } else {
+            text::text(told, amount(args), stream)
+        }]);
+        if let Some(output) = self.page {
+            let page = page::page(told, &shown, policies, again::arguments());
+            let path = output.write(&page.to_html())?;
+            stream.write(&format!("report: {}\n", path.display()));
+        }
+        if let Some(output) = self.baseline {
+            let path = output.write(&baseline::written(findings))?;
+            stream.write(&format!("baseline: {}\n", path.display()));
+        }
+        if let Some(output) = self.sarif {
+            let path = output.write(&sarif(&shown))?;
+            stream.write(&format!("findings: {}\n", path.display()));
+        }
+        Ok(printed)
     }
-    if let Some(policies) = policies {
-        policies.write(stream)?;
-    }
-    Ok(code(&told, args, printed))
 }
 
 const fn amount(args: &Args) -> Amount {

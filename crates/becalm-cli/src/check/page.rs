@@ -1,6 +1,6 @@
 //! What does the report say to someone who was not there?
 
-use becalm_check::shown::{policy_file, printable};
+use becalm_check::shown::{Bounded, grouped, policy_file, printable};
 use becalm_check::{Finding, Severity};
 use becalm_report::{Cell, Colour, Page, Table};
 use becalm_sim::study::Verdict;
@@ -10,19 +10,27 @@ use super::told::Told;
 use crate::again;
 
 /// What was found, as a self-contained page.
-pub fn page(told: &Told<'_>, arguments: impl Iterator<Item = String>) -> Page {
+pub fn page(
+    told: &Told<'_>,
+    shown: &Bounded<'_>,
+    policies: usize,
+    arguments: impl Iterator<Item = String>,
+) -> Page {
     let findings = &told.checked.findings;
     let worst = findings.iter().map(|it| it.severity).max();
     let page = Page::new("What do these files say about retrying?")
         .conclusion(worst.map_or(Colour::Green, colour), &conclusion(findings))
-        .table(&table(findings));
-    let page = findings
+        .table(&table(&shown.shown));
+    let page = page.heading("The findings");
+    let page = shown
+        .shown
         .iter()
-        .take(MOST)
-        .fold(page.heading("The findings"), |page, it| {
-            finding(page, it, told)
-        });
-    let mappings = told.checked.mappings.iter().enumerate();
+        .fold(page, |page, it| finding(page, it, told));
+    let page = shown.more.iter().fold(page, |page, it| {
+        page.paragraph(&format!("{}: {}", it.code, it.sentence()))
+    });
+    let all = &told.checked.mappings;
+    let mappings = all.iter().enumerate().take(policies);
     let page = mappings.fold(page, |page, (at, mapping)| {
         let title = format!(
             "{}, line {}: {}",
@@ -45,6 +53,10 @@ pub fn page(told: &Told<'_>, arguments: impl Iterator<Item = String>) -> Page {
             None => page,
         }
     });
+    let page = match all.len().saturating_sub(policies) {
+        0 => page,
+        more => page.paragraph(&format!("... and {} more policies.", grouped(more))),
+    };
     let page = match &told.layers {
         Some(layers) => {
             let all = layers
@@ -59,24 +71,20 @@ pub fn page(told: &Told<'_>, arguments: impl Iterator<Item = String>) -> Page {
         .code(&printable(&again::line(arguments)))
 }
 
-/// Findings that a page tells.
-const MOST: usize = 500;
+/// Policies that a page and a document tell.
+pub const POLICIES: usize = 500;
 
 fn conclusion(findings: &[Finding]) -> String {
     let of = |severity| findings.iter().filter(|it| it.severity == severity).count();
-    let more = match findings.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!(" {more} more findings are not on this page: --json has them."),
-    };
     match (of(Severity::Error), of(Severity::Warning)) {
         (0, 0) => "No error and no warning was found in what is read.".into(),
-        (errors, warnings) => format!("Errors: {errors}. Warnings: {warnings}.{more}"),
+        (errors, warnings) => format!("Errors: {errors}. Warnings: {warnings}."),
     }
 }
 
-fn table(findings: &[Finding]) -> Table {
+fn table(findings: &[&Finding]) -> Table {
     let table = Table::new(["Where", "What", "How bad"]);
-    findings.iter().take(MOST).fold(table, |table, it| {
+    findings.iter().fold(table, |table, it| {
         table.row([
             Cell::new(format!("{}:{}", printable(&it.file), it.span.line)),
             Cell::new(it.code),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use becalm_check::Mapping;
+use becalm_check::{Finding, Mapping, code, keeps_down};
 use becalm_sim::catalogue::Candidate;
 use becalm_sim::scenario::file;
 use becalm_sim::study::{Plan, Verdict};
@@ -19,6 +19,18 @@ pub struct Judged {
     pub evidence: String,
     /// First tries per second up to which the service comes back by itself.
     pub hidden_capacity: Option<f64>,
+}
+
+/// What `--strict` fails for: a finding for each policy under which the service stays down.
+pub fn findings(mappings: &[Mapping], judged: &[Judged]) -> Vec<Finding> {
+    let down = mappings.iter().zip(judged).filter_map(|(mapping, judged)| {
+        let code = match judged.verdict.filter(|it| it.is_down())? {
+            Verdict::Overloaded => code::OVERLOADED,
+            _ => code::METASTABLE,
+        };
+        Some(keeps_down(mapping, code, &judged.evidence))
+    });
+    down.collect()
 }
 
 #[expect(

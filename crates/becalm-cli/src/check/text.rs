@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use becalm::Policy;
 use becalm_check::layers::Layers;
-use becalm_check::shown::printable;
+use becalm_check::shown::{grouped, printable};
 use becalm_check::{Evidence, Finding, Mapping, Severity};
 use becalm_report::Colour;
 use becalm_report::format::plain;
@@ -166,19 +166,6 @@ fn kinds(text: &mut String, findings: &[&Finding], told: &Told<'_>, painter: Pai
             kinds.len() - KINDS
         );
     }
-}
-
-/// `9990` as `9,990`.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn multiplied(layers: &Layers) -> String {

@@ -7,6 +7,7 @@ use becalm::support::nearest;
 use super::ini::{Entry, SHARED, Section};
 use crate::code;
 use crate::document::Span;
+use crate::meant::slip_of;
 use crate::reading::Reading;
 
 /// A profile, which inherits nothing from another.
@@ -133,6 +134,7 @@ fn slips(reading: &mut Reading<'_>, section: &Section) {
         let is_near = ["retry", "retries", "attempt"]
             .iter()
             .any(|it| entry.name.contains(it));
+        let is_near = is_near || slip_of(&entry.name, &KEYS).is_some();
         if is_near && !KEYS.contains(&&*entry.name) {
             let meant = nearest(&entry.name, KEYS);
             let remedy = meant.map_or_else(

@@ -102,6 +102,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     };
     for section in sections(tree) {
         let options = Options::of(section.given);
+        options.check_strategies(reading);
         match section.kind {
             Kind::Standard => standard(reading, &section, options),
             Kind::Hedging => hedging::hedging(reading, &section, options),

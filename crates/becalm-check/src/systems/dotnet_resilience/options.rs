@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::code;
 use crate::document::{Key, Node, Value};
+use crate::list::list;
 use crate::meant::did_you_mean;
 use crate::reading::Reading;
 use crate::told::Told;
@@ -29,6 +30,11 @@ pub fn get<'n>(given: &'n Node, name: &str) -> Option<&'n Node> {
 /// What every strategy has beside its own.
 const OF_ALL: [&str; 1] = ["Name"];
 
+/// What a section may hold.
+const STRATEGIES: &[&str] = list!(
+    "RateLimiter TotalRequestTimeout Retry CircuitBreaker AttemptTimeout Hedging Endpoint Timeout"
+);
+
 /// The options of a section or of one of its strategies.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'n>(pub &'n Node);
@@ -50,6 +56,22 @@ impl<'n> Options<'n> {
 
     pub fn get(self, name: &str) -> Option<&'n Node> {
         get(self.0, name)
+    }
+
+    /// Finds strategies that are no sections: `"Retry": 3`.
+    pub fn check_strategies(self, reading: &mut Reading<'_>) {
+        for (key, node) in self.0.entries() {
+            let mut strategies = STRATEGIES.iter();
+            let is_one = strategies.any(|it| it.eq_ignore_ascii_case(&key.name));
+            if is_one && !node.is_table() && !node.is_null() {
+                let sentence = format!(
+                    "`{}` is a section of options, and a value or a list stands there",
+                    key.name
+                );
+                let remedy = "write its options below it";
+                reading.find(node.span, code::NOT_UNDERSTOOD, sentence, remedy);
+            }
+        }
     }
 
     /// Finds keys that these options do not have.

@@ -34,6 +34,10 @@ pub fn sections(tree: &Node) -> impl Iterator<Item = Section<'_>> {
             if let Some(kind) = kind(section.given) {
                 return Some(Section { kind, ..section });
             }
+            // What makes no handler of it was looked at, and is not read.
+            for (key, _) in section.given.entries() {
+                key.asked.set(false);
+            }
             for (key, given) in section
                 .given
                 .entries()

@@ -25,7 +25,11 @@ pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draf
         "backoffMultiplier",
         "retryableStatusCodes",
     ];
-    if retry.entry("maxAttempts").is_none() && has_all.iter().all(|it| retry.entry(it).is_some()) {
+    // A key of another name may be a slip of `maxAttempts`.
+    let mut keys = retry.entries().iter().map(|(key, _)| &*key.name);
+    let is_of_generators = keys.all(|it| has_all.contains(&it) || it == "perAttemptRecvTimeout")
+        && has_all.iter().all(|it| retry.entry(it).is_some());
+    if is_of_generators {
         let sentence = "this `retryPolicy` has no `maxAttempts`: a client of gRPC refuses the config; generators of clients such as GAPIC read it, and repeat without a bound on attempts until `timeout`";
         let remedy = "for a client of gRPC, write `maxAttempts`";
         reading.find(span, code::NOT_KNOWN, sentence, remedy);

@@ -36,7 +36,7 @@ pub fn total(reading: &mut Reading<'_>, draft: &mut Draft, method: &Node) {
                 Human(timeout)
             );
             let remedy = "set the time-out of the call itself in code";
-            reading.find(at, code::TIMEOUT_IGNORED, sentence, remedy);
+            reading.note(at, code::TIMEOUT_IGNORED, sentence, remedy);
         }
         Client::Js => {
             // service-config.js, validateMethodConfig: the digits behind the point are taken as nanoseconds.

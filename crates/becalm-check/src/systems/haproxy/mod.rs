@@ -8,6 +8,7 @@ mod configuration;
 mod lines;
 mod proxies;
 mod retry_on;
+mod slips;
 
 use std::time::Duration;
 
@@ -87,6 +88,7 @@ const KEYS: &[&str] = list!("attempts base jitter budget attempt_timeout retry_o
 
 pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &Files<'a>) {
     let (own, conditions) = sections(reading.document.text);
+    slips::tell(reading, &own);
     for line in conditions.iter().filter(|it| it.word(0) == ".if") {
         let sentence = format!(
             "whether `{}` holds is not known here, and what stands below it is read as if it did",
@@ -269,7 +271,12 @@ fn no_total_time<'a>(
         Human(time.saturating_mul(attempts))
     );
     bound.tell(reading, draft, at, |reading, _| {
-        reading.find(bound.span, code::NO_TOTAL_TIME, sentence, remedy);
+        // Where connections alone are made again, none of them is long.
+        if listed.is_of_connections() {
+            reading.note(bound.span, code::NO_TOTAL_TIME, sentence, remedy);
+        } else {
+            reading.find(bound.span, code::NO_TOTAL_TIME, sentence, remedy);
+        }
     });
 }
 

@@ -153,6 +153,9 @@ fn floor(reading: &mut Reading<'_>, allowed: &Allowed, window: &Window) {
     }
 }
 
+/// What Linkerd itself sets, and its documentation shows: 10 a second for 10 s.
+const OF_DEFAULT: f64 = 100.0;
+
 fn floor_times_clients(reading: &mut Reading<'_>, span: Span, window: &Window) {
     let reserve = window.floor_per_second * window.ttl.as_secs_f64();
     if reserve <= MANY {
@@ -164,7 +167,11 @@ fn floor_times_clients(reading: &mut Reading<'_>, span: Span, window: &Window) {
         Human(window.ttl)
     );
     let remedy = "set `minRetriesPerSecond` x `ttl` to what the service bears, divided by the number of its clients";
-    reading.find(span, code::FLOOR_TIMES_CLIENTS, sentence, remedy);
+    if reserve <= OF_DEFAULT {
+        reading.note(span, code::FLOOR_TIMES_CLIENTS, sentence, remedy);
+    } else {
+        reading.find(span, code::FLOOR_TIMES_CLIENTS, sentence, remedy);
+    }
 }
 
 fn budget(reading: &mut Reading<'_>, spec: &Node) -> Allowed {

@@ -7,6 +7,7 @@ mod again;
 mod directives;
 mod includes;
 mod passes;
+mod places;
 mod settings;
 mod stream;
 mod upstreams;
@@ -102,6 +103,7 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     };
     known.upstreams.gather(all);
     let settings = Settings::default().inside(reading, all);
+    places::tell(reading, all);
     block(reading, &known, &settings, all, "");
     if !passes_on(all) {
         applies_to_nothing(reading, all);

@@ -117,8 +117,16 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     let instances = ["instances", "backends"].into_iter();
     let instances = instances.filter_map(|it| get(retry, it));
     let instances: Vec<_> = instances.flat_map(Node::entries).collect();
-    for (_, given) in configs.iter().chain(instances.iter().copied()) {
+    for (key, given) in configs.iter().chain(instances.iter().copied()) {
         keys(reading, given);
+        if !given.is_table() && !given.is_null() {
+            let sentence = format!(
+                "`{}` stands where the names of configs and instances stand, and is none with settings",
+                key.name
+            );
+            let remedy = "move it into one of them, such as `configs.default`";
+            reading.find(key.span, code::NOT_UNDERSTOOD, sentence, remedy);
+        }
     }
     if !configs.is_empty() || !instances.is_empty() {
         let sentence = "which methods are repeated is said in code, by annotations and decorators: Resilience4j repeats whatever they stand at, a POST as well";

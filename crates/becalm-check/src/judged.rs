@@ -1,0 +1,18 @@
+//! What is told where a policy of a file keeps a service down?
+
+use crate::code::Code;
+use crate::finding::Finding;
+use crate::mapping::Mapping;
+use crate::weight;
+
+/// A finding about the policy of a mapping: it was simulated as that of all clients of a service. `evidence` says in sentences what came of it.
+pub fn keeps_down(mapping: &Mapping, code: Code, evidence: &str) -> Finding {
+    let remedy = if code == crate::code::METASTABLE {
+        weight::fewer(mapping.system)
+    } else {
+        "no setting of retries helps: lower the load, or add capacity"
+    };
+    let evidence = evidence.trim_end_matches('.');
+    let sentence = format!("{}: {evidence}", mapping.name);
+    Finding::new(&mapping.file, mapping.span, code, sentence, remedy)
+}

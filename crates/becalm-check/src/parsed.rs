@@ -1,0 +1,63 @@
+//! Which trees does a file hold?
+
+use crate::document::properties;
+use crate::document::{Node, Read, Span, Unread, documents};
+use crate::file::File;
+use crate::systems::kubernetes;
+use crate::template;
+
+/// A file as trees, if it is one of them.
+#[derive(Default)]
+pub struct Parsed {
+    /// Of a file that is no tree.
+    pub template: Option<Span>,
+    /// Its documents.
+    pub trees: Vec<Node>,
+    /// Where `<<` stands.
+    pub merges: Vec<Span>,
+    /// Documents that are none.
+    pub unread: Vec<Unread>,
+}
+
+impl Parsed {
+    pub fn of(file: File<'_>, text: &str) -> Self {
+        if is_named(file, &[".properties"]) {
+            return Self {
+                trees: properties::documents(text),
+                ..Self::default()
+            };
+        }
+        let is_toml = is_named(file, &[".toml"]);
+        let read = if is_toml {
+            Read::default()
+        } else {
+            documents(text)
+        };
+        let is_tree = |it: &Node| it.is_table() || !it.items().is_empty();
+        if is_toml || !(is_named(file, TREES) || read.documents.iter().any(is_tree)) {
+            let template = template::first(text);
+            if template.is_some() || is_toml {
+                return Self {
+                    template,
+                    ..Self::default()
+                };
+            }
+        }
+        let trees = read.documents.into_iter();
+        Self {
+            template: None,
+            trees: trees.flat_map(kubernetes::resources).collect(),
+            merges: read.merges,
+            unread: read.unread,
+        }
+    }
+}
+
+/// How files that are trees end.
+pub const TREES: &[&str] = &[".yaml", ".yml", ".json", ".properties"];
+
+/// Whether its name ends so.
+pub fn is_named(file: File<'_>, ends: &[&str]) -> bool {
+    let name = file.name.to_ascii_lowercase();
+    ends.iter().any(|end| name.ends_with(end))
+}

@@ -1,0 +1,375 @@
+//! What does each system's own documentation show, in words of our own? Each value is another than the default.
+
+/// A file that is a tree, as JSON, which all readers of YAML take.
+pub struct Tree {
+    pub name: &'static str,
+    pub text: &'static str,
+    /// Its keys of retries.
+    pub keys: &'static [&'static str],
+}
+
+/// A file of lines.
+pub struct Lines {
+    pub name: &'static str,
+    pub text: &'static str,
+    pub settings: &'static [Setting],
+    /// Whether a block begins below a line.
+    pub is_head: fn(&str) -> bool,
+    /// Whether something may stand above all blocks.
+    pub has_top: bool,
+}
+
+/// A setting, by its word.
+pub struct Setting {
+    pub word: &'static str,
+    /// Its line, switched off.
+    pub off: &'static [&'static str],
+    /// Its line, with what it does not take.
+    pub others: &'static [&'static str],
+    /// Words of other places.
+    pub elsewhere: &'static [&'static str],
+}
+
+pub const TREES: &[Tree] = &[
+    Tree {
+        name: "envoy.yaml",
+        text: r#"{"static_resources": {
+            "listeners": [{"name": "in", "address": {"socket_address": {"address": "0.0.0.0", "port_value": 80}},
+                "filter_chains": [{"filters": [{"name": "http", "typed_config": {
+                    "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+                    "stat_prefix": "in",
+                    "route_config": {"name": "local", "virtual_hosts": [{"name": "shop", "domains": ["*"], "routes": [
+                        {"match": {"prefix": "/"}, "route": {"cluster": "orders", "timeout": "5s", "retry_policy": {
+                            "retry_on": "connect-failure,refused-stream", "num_retries": 2, "per_try_timeout": "1s",
+                            "retry_back_off": {"base_interval": "0.1s", "max_interval": "2s"}}}}]}]},
+                    "http_filters": [{"name": "router"}]}}]}]}],
+            "clusters": [{"name": "orders", "connect_timeout": "0.5s", "lb_policy": "ROUND_ROBIN",
+                "circuit_breakers": {"thresholds": [{"retry_budget": {"budget_percent": {"value": 10.0}, "min_retry_concurrency": 2}}]}}]}}"#,
+        keys: &[
+            "retry_policy",
+            "retry_on",
+            "num_retries",
+            "per_try_timeout",
+            "retry_back_off",
+            "retry_budget",
+            "min_retry_concurrency",
+        ],
+    },
+    Tree {
+        name: "istio.yaml",
+        text: r#"{"apiVersion": "networking.istio.io/v1", "kind": "VirtualService", "metadata": {"name": "orders"}, "spec": {
+            "hosts": ["orders"], "http": [{"name": "all", "match": [{"uri": {"prefix": "/"}}],
+                "route": [{"destination": {"host": "orders", "subset": "v1"}}], "timeout": "5s",
+                "retries": {"attempts": 3, "perTryTimeout": "1s", "retryOn": "connect-failure,refused-stream", "retryRemoteLocalities": true}}]}}"#,
+        keys: &[
+            "retries",
+            "attempts",
+            "perTryTimeout",
+            "retryOn",
+            "retryRemoteLocalities",
+        ],
+    },
+    Tree {
+        name: "envoy-gateway.yaml",
+        text: r#"{"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy", "metadata": {"name": "orders"}, "spec": {
+            "targetRefs": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "orders"}],
+            "retry": {"numRetries": 3, "retryOn": {"triggers": ["connect-failure", "refused-stream"]},
+                "perRetry": {"timeout": "250ms", "backOff": {"baseInterval": "100ms", "maxInterval": "2s"}}},
+            "circuitBreaker": {"retryBudget": {"percent": {"numerator": 10}, "minRetryConcurrency": 2}},
+            "timeout": {"http": {"requestTimeout": "5s"}}}}"#,
+        keys: &[
+            "retry",
+            "numRetries",
+            "retryOn",
+            "perRetry",
+            "backOff",
+            "retryBudget",
+            "minRetryConcurrency",
+        ],
+    },
+    Tree {
+        name: "gateway-api.yaml",
+        text: r#"{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "orders"}, "spec": {
+            "parentRefs": [{"name": "shop"}],
+            "rules": [{"matches": [{"path": {"type": "PathPrefix", "value": "/orders"}, "method": "GET"}],
+                "timeouts": {"request": "10s", "backendRequest": "2s"},
+                "retry": {"attempts": 2, "backoff": "500ms", "codes": [503]},
+                "backendRefs": [{"name": "orders", "port": 8080}]}]}}"#,
+        keys: &["retry", "attempts", "backoff"],
+    },
+    Tree {
+        name: "linkerd-profile.yaml",
+        text: r#"{"apiVersion": "linkerd.io/v1alpha2", "kind": "ServiceProfile",
+            "metadata": {"name": "orders.shop.svc.cluster.local", "namespace": "shop"}, "spec": {
+            "routes": [{"name": "GET /", "condition": {"method": "GET", "pathRegex": "/.*"}, "isRetryable": true, "timeout": "3s"}],
+            "retryBudget": {"retryRatio": 0.1, "minRetriesPerSecond": 1, "ttl": "20s"}}}"#,
+        keys: &[
+            "isRetryable",
+            "retryBudget",
+            "retryRatio",
+            "minRetriesPerSecond",
+        ],
+    },
+    Tree {
+        name: "linkerd.yaml",
+        text: r#"{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "stock", "annotations": {
+            "retry.linkerd.io/http": "503", "retry.linkerd.io/limit": "2", "retry.linkerd.io/timeout": "400ms",
+            "timeout.linkerd.io/request": "5s"}},
+            "spec": {"parentRefs": [{"group": "core", "kind": "Service", "name": "stock", "port": 80}],
+                "rules": [{"matches": [{"method": "GET"}], "backendRefs": [{"name": "stock", "port": 80}]}]}}"#,
+        keys: &[
+            "retry.linkerd.io/http",
+            "retry.linkerd.io/limit",
+            "retry.linkerd.io/timeout",
+        ],
+    },
+    Tree {
+        name: "ingress-nginx.yaml",
+        text: r#"{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "shop", "annotations": {
+            "nginx.ingress.kubernetes.io/proxy-next-upstream": "error timeout http_503",
+            "nginx.ingress.kubernetes.io/proxy-next-upstream-tries": "2",
+            "nginx.ingress.kubernetes.io/proxy-next-upstream-timeout": "10",
+            "nginx.ingress.kubernetes.io/proxy-read-timeout": "2"}},
+            "spec": {"ingressClassName": "nginx", "rules": [{"http": {"paths": [{"path": "/", "pathType": "Prefix",
+                "backend": {"service": {"name": "orders", "port": {"number": 80}}}}]}}]}}"#,
+        keys: &[
+            "nginx.ingress.kubernetes.io/proxy-next-upstream",
+            "nginx.ingress.kubernetes.io/proxy-next-upstream-tries",
+            "nginx.ingress.kubernetes.io/proxy-next-upstream-timeout",
+        ],
+    },
+    Tree {
+        name: "grpc.json",
+        text: r#"{"methodConfig": [{"name": [{"service": "shop.v1.Orders", "method": "Find"}], "timeout": "5s",
+            "retryPolicy": {"maxAttempts": 3, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 3,
+                "retryableStatusCodes": ["UNAVAILABLE"]}}],
+            "retryThrottling": {"maxTokens": 20, "tokenRatio": 0.1}}"#,
+        keys: &[
+            "retryPolicy",
+            "maxAttempts",
+            "initialBackoff",
+            "maxBackoff",
+            "backoffMultiplier",
+            "retryableStatusCodes",
+            "retryThrottling",
+        ],
+    },
+    Tree {
+        name: "application.yml",
+        text: r#"{"spring": {"application": {"name": "gate"}, "cloud": {"gateway": {"server": {"webflux": {
+            "httpclient": {"connect-timeout": 1000, "response-timeout": "2s"},
+            "routes": [{"id": "orders", "uri": "lb://orders", "predicates": ["Path=/orders/**"], "metadata": {"owner": "shop"},
+                "filters": [{"name": "Retry", "args": {"retries": 2, "series": "", "statuses": "SERVICE_UNAVAILABLE", "methods": "GET", "timeout": "5s",
+                    "jitter": {"randomFactor": 0.4},
+                    "backoff": {"firstBackoff": "50ms", "maxBackoff": "1s", "factor": 3, "basedOnPreviousValue": false}}}]}]}}}}}}"#,
+        keys: &["retries", "backoff", "firstBackoff", "maxBackoff"],
+    },
+    Tree {
+        name: "resilience4j.yml",
+        text: r#"{"resilience4j": {"retry": {"configs": {"default": {"maxAttempts": 4}}, "instances": {"orders": {
+            "baseConfig": "default", "waitDuration": "200ms", "enableExponentialBackoff": true, "exponentialBackoffMultiplier": 3,
+            "exponentialMaxWaitDuration": "5s", "enableRandomizedWait": true, "randomizedWaitFactor": 0.4,
+            "retryExceptions": ["java.net.ConnectException"]}}},
+            "timelimiter": {"instances": {"orders": {"timeoutDuration": "2s"}}}},
+            "spring": {"application": {"name": "shop"}}}"#,
+        keys: &[
+            "retry",
+            "maxAttempts",
+            "enableExponentialBackoff",
+            "exponentialBackoffMultiplier",
+            "retryExceptions",
+        ],
+    },
+    Tree {
+        name: "appsettings.json",
+        text: r#"{"Logging": {"LogLevel": {"Default": "Information"}}, "Orders": {"Resilience": {
+            "TotalRequestTimeout": {"Timeout": "00:00:20"}, "AttemptTimeout": {"Timeout": "00:00:03"},
+            "Retry": {"MaxRetryAttempts": 2, "BackoffType": "Exponential", "UseJitter": true, "Delay": "00:00:00.5", "MaxDelay": "00:00:05",
+                "ShouldRetryAfterHeader": true}}}}"#,
+        keys: &[
+            "Retry",
+            "MaxRetryAttempts",
+            "BackoffType",
+            "AttemptTimeout",
+            "ShouldRetryAfterHeader",
+        ],
+    },
+];
+
+pub const LINES: &[Lines] = &[
+    Lines {
+        name: "nginx.conf",
+        text: "events {\n}\nhttp {\n  upstream orders {\n    server 10.0.0.1:80;\n    server 10.0.0.2:80;\n    server 10.0.0.3:80;\n  }\n  server {\n    \
+               listen 80;\n    location / {\n      proxy_pass http://orders;\n      proxy_next_upstream error;\n      \
+               proxy_next_upstream_tries 2;\n      proxy_next_upstream_timeout 5s;\n      proxy_read_timeout 2s;\n    }\n  }\n}\n",
+        settings: &[
+            Setting {
+                word: "proxy_next_upstream",
+                off: &["      proxy_next_upstream off;"],
+                others: &[
+                    "      proxy_next_upstream 3;",
+                    "      proxy_next_upstream on;",
+                    "      proxy_next_upstream;",
+                ],
+                elsewhere: &[],
+            },
+            Setting {
+                word: "proxy_next_upstream_tries",
+                off: &[
+                    "      proxy_next_upstream_tries 1;",
+                    "      proxy_next_upstream_tries 0;",
+                ],
+                others: &[
+                    "      proxy_next_upstream_tries two;",
+                    "      proxy_next_upstream_tries 1s;",
+                    "      proxy_next_upstream_tries;",
+                ],
+                elsewhere: &[],
+            },
+            Setting {
+                word: "proxy_next_upstream_timeout",
+                off: &["      proxy_next_upstream_timeout 0;"],
+                others: &[
+                    "      proxy_next_upstream_timeout off;",
+                    "      proxy_next_upstream_timeout;",
+                ],
+                elsewhere: &[],
+            },
+        ],
+        is_head: |line| line.ends_with('{'),
+        has_top: true,
+    },
+    Lines {
+        name: "stream.conf",
+        text: "events {\n}\nstream {\n  upstream db {\n    server 10.0.0.1:5432;\n    server 10.0.0.2:5432;\n    server 10.0.0.3:5432;\n  }\n  server {\n    \
+               listen 5432;\n    proxy_pass db;\n    proxy_next_upstream on;\n    proxy_next_upstream_tries 2;\n    \
+               proxy_next_upstream_timeout 5s;\n    proxy_connect_timeout 1s;\n  }\n}\n",
+        settings: &[
+            Setting {
+                word: "proxy_next_upstream_tries",
+                off: &[
+                    "    proxy_next_upstream_tries 1;",
+                    "    proxy_next_upstream_tries 0;",
+                ],
+                others: &[
+                    "    proxy_next_upstream_tries two;",
+                    "    proxy_next_upstream_tries;",
+                ],
+                elsewhere: &[],
+            },
+            Setting {
+                word: "proxy_next_upstream_timeout",
+                off: &["    proxy_next_upstream_timeout 0;"],
+                others: &[
+                    "    proxy_next_upstream_timeout off;",
+                    "    proxy_next_upstream_timeout;",
+                ],
+                elsewhere: &[],
+            },
+        ],
+        is_head: |line| line.ends_with('{'),
+        has_top: true,
+    },
+    Lines {
+        name: "haproxy.cfg",
+        text: "global\n    maxconn 100\ndefaults\n    mode http\n    timeout connect 1s\n    timeout client 30s\n    timeout server 5s\n\
+               frontend shop\n    bind :8080\n    default_backend orders\nbackend orders\n    retries 2\n    option redispatch\n    \
+               retry-on conn-failure\n    server a 10.0.0.1:80\n    server b 10.0.0.2:80\nuserlist people\n    user one insecure-password two\n",
+        settings: &[
+            Setting {
+                word: "retries",
+                off: &["    retries 0"],
+                others: &["    retries two", "    retries 1s", "    retries"],
+                elsewhere: &[],
+            },
+            Setting {
+                word: "redispatch",
+                off: &["    no option redispatch"],
+                others: &["    option redispatch often"],
+                elsewhere: &[],
+            },
+            Setting {
+                word: "retry-on",
+                off: &["    retry-on none"],
+                others: &["    retry-on 3", "    retry-on"],
+                elsewhere: &[],
+            },
+        ],
+        is_head: |line| !line.starts_with(' '),
+        has_top: false,
+    },
+    Lines {
+        name: "config.ini",
+        text: "[default]\nregion = eu-central-1\nretry_mode = standard\nmax_attempts = 2\n[sso-session company]\nsso_region = eu-central-1\n\
+               [services local]\ns3 =\n  endpoint_url = http://127.0.0.1:9000\n",
+        settings: &[
+            Setting {
+                word: "retry_mode",
+                off: &["retry_mode = off"],
+                others: &["retry_mode = 3", "retry_mode ="],
+                elsewhere: &[],
+            },
+            Setting {
+                word: "max_attempts",
+                off: &["max_attempts = 1"],
+                others: &["max_attempts = two", "max_attempts = 1s", "max_attempts ="],
+                elsewhere: &[],
+            },
+        ],
+        is_head: |line| line.starts_with('['),
+        has_top: false,
+    },
+    Lines {
+        name: "application.properties",
+        text: "spring.application.name=shop\nresilience4j.retry.instances.orders.maxAttempts=4\n\
+               resilience4j.retry.instances.orders.waitDuration=200ms\nresilience4j.retry.instances.orders.enableExponentialBackoff=true\n\
+               resilience4j.retry.instances.orders.enableRandomizedWait=true\nresilience4j.retry.instances.orders.retryExceptions=java.net.ConnectException\n\
+               resilience4j.timelimiter.instances.orders.timeoutDuration=2s\n",
+        settings: &[Setting {
+            word: "resilience4j.retry.instances.orders.maxAttempts",
+            off: &["resilience4j.retry.instances.orders.maxAttempts=1"],
+            others: &[
+                "resilience4j.retry.instances.orders.maxAttempts=two",
+                "resilience4j.retry.instances.orders.maxAttempts.value=2",
+            ],
+            elsewhere: &[
+                "resilience4j.instances.orders.maxAttempts",
+                "resilience4j.retry.orders.maxAttempts",
+                "resilience4j.retry.instances.maxAttempts",
+                "resilience4j.retry.maxAttempts",
+                "resilience4j.timelimiter.instances.orders.maxAttempts",
+                "retry.instances.orders.maxAttempts",
+                "spring.resilience4j.retry.instances.orders.maxAttempts",
+            ],
+        }],
+        is_head: |_| false,
+        has_top: true,
+    },
+    Lines {
+        name: "becalm.toml",
+        text: "base = \"250ms\"\nattempts = 3\ndeadline = \"10s\"\nattempt_timeout = \"2s\"\nbudget = \"ratio:0.1,burst:10\"\n\
+               [retry_on]\nmethods = [\"GET\"]\nstatuses = [503]\n",
+        settings: &[
+            Setting {
+                word: "attempts",
+                off: &["attempts = 1"],
+                others: &["attempts = \"two\"", "attempts = [2]"],
+                elsewhere: &[],
+            },
+            Setting {
+                word: "base",
+                off: &["base = \"0s\""],
+                others: &["base = 3", "base = []"],
+                elsewhere: &[],
+            },
+            Setting {
+                word: "budget",
+                off: &["budget = \"none\""],
+                others: &["budget = 3", "budget = []"],
+                elsewhere: &[],
+            },
+        ],
+        is_head: |line| line.starts_with('['),
+        has_top: true,
+    },
+];
