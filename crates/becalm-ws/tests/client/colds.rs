@@ -69,7 +69,7 @@ async fn losing(counts: &Counts, seed: u64) -> (Server, Server) {
     (server, cuts)
 }
 
-async fn all_that_is_told_is_true(seed: u64) {
+async fn all_that_is_told_is_true(seed: u64, overflow: Overflow) {
     let counts = Counts::default();
     let (server, cuts) = losing(&counts, seed).await;
     let (told, colds) = (Arc::clone(&counts), Arc::<Mutex<Vec<Cold>>>::default());
@@ -83,7 +83,7 @@ async fn all_that_is_told_is_true(seed: u64) {
     });
     let declined = |message: &Message| message.len() % 7 == 0;
     let client = client
-        .outbox(OUTBOX, Overflow::Wait)
+        .outbox(OUTBOX, overflow)
         .closing(|_, _| Failure::transient())
         .carries(move |why, message| why != Cold::WrongUser && !declined(message));
     let mut feed = client.open().unwrap();
@@ -95,7 +95,7 @@ async fn all_that_is_told_is_true(seed: u64) {
                 let width = number * 31 % 90;
                 handle.send(format!("{number:width$}")).await.unwrap();
                 assert!(handle.waiting_bytes() <= OUTBOX + WINDOW);
-                if number % 50 == 0 {
+                if number % 50 == 0 || (overflow == Overflow::DropOldest && number % 4 == 0) {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             }
@@ -140,6 +140,8 @@ async fn all_that_is_told_is_true(seed: u64) {
 #[tokio::test]
 async fn nothing_is_told_wrongly() {
     for seed in 0..2 {
-        all_that_is_told_is_true(seed).await;
+        for overflow in [Overflow::Wait, Overflow::DropOldest] {
+            all_that_is_told_is_true(seed, overflow).await;
+        }
     }
 }
