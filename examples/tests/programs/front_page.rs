@@ -10,7 +10,7 @@ use crate::within;
 async fn order(url: String) -> Result<String, Box<dyn std::error::Error>> {
     let http = || reqwest::Client::builder().timeout(Duration::from_secs(10)); // for an attempt and the body of its answer
     let shop = Client::new(http, &Policy::default().retrier()?)?; // one for each service
-    let order = shop.get(url).send().await?.text().await?; // repeated where that is safe
+    let order = shop.get(url).send().await?.error_for_status()?.text().await?; // repeated where that is safe
     Ok(order)
 }
 

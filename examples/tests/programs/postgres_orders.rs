@@ -43,6 +43,9 @@ async fn are_held(holder: &mut PgConnection, statements: i64) {
     let held = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
     let mut now_held = 0;
     while now_held < statements {
+        // Within a transaction Postgres looks once.
+        let again = sqlx::query("SELECT pg_stat_clear_snapshot()");
+        again.execute(&mut *holder).await.expect("it is cleared");
         let count = sqlx::query_scalar(held).fetch_one(&mut *holder).await;
         now_held = count.expect("a count");
     }
