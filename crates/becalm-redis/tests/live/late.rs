@@ -290,6 +290,9 @@ async fn what_is_given_up_is_ended_over_a_unix_socket_too() {
         let set = redis.clone().set::<_, _, ()>("k", 2).await;
         if rights == "+@all" {
             set.expect("it is repeated");
+            let stats = cmd("INFO").arg("commandstats").query(&mut plain);
+            let stats: String = stats.expect("it is told");
+            assert!(stats.contains("cmdstat_client|kill:"), "{stats}");
         } else {
             let error = set.expect_err("it writes").to_string();
             assert!(

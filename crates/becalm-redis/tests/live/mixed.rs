@@ -147,8 +147,16 @@ async fn works(mut redis: Connection, task: usize, calls: usize, done: Arc<Atomi
     seen
 }
 
-/// Cuts once for each such number of calls, in turn: answers are lost, first copies are held back, the server hangs up.
-async fn cuts(proxy: &Proxy, server: &Server, done: &AtomicUsize, every: usize, calls: usize) {
+/// Cuts once for each such number of calls, in turn: answers are lost, first copies are held back, the server hangs up. When the
+/// last first copy has come.
+async fn cuts(
+    proxy: &Proxy,
+    server: &Server,
+    done: &AtomicUsize,
+    every: usize,
+    calls: usize,
+) -> Instant {
+    let mut last = Instant::now();
     for cut in 1..calls.div_ceil(every) {
         while done.load(Ordering::Relaxed) < cut * every {
             sleep(Duration::from_millis(1)).await;
@@ -161,17 +169,28 @@ async fn cuts(proxy: &Proxy, server: &Server, done: &AtomicUsize, every: usize, 
             }
             1 => {
                 let late = 100 + u64::try_from(cut).expect("few") * 997 % 4_900;
-                proxy.hold(Duration::from_millis(late));
+                let late = Duration::from_millis(late);
+                proxy.hold(late);
                 sleep(Duration::from_millis(2)).await;
                 proxy.cut();
+                last = last.max(Instant::now() + late);
             }
             _ => {
-                let kill = ["KILL", "TYPE", "normal"];
-                let killed: RedisResult<u64> = cmd("CLIENT").arg(&kill).query(&mut server.plain());
-                killed.expect("they are thrown out");
+                // The newest but the one that asks. Those before it hold back first copies.
+                let mut plain = server.plain();
+                let listed: RedisResult<String> = cmd("CLIENT").arg("LIST").query(&mut plain);
+                let listed = listed.expect("they are listed");
+                let id = |line: &str| line.split(' ').next()?.strip_prefix("id=")?.parse().ok();
+                let mut ids: Vec<u64> = listed.lines().filter_map(id).collect();
+                ids.sort_unstable();
+                let last = ids.iter().nth_back(1).unwrap_or(&0);
+                let kill = cmd("CLIENT").arg("KILL").arg("ID").arg(last).take();
+                let killed: RedisResult<u64> = kill.query(&mut plain);
+                killed.expect("it is thrown out");
             }
         }
     }
+    last + Duration::from_millis(100)
 }
 
 /// How many calls there were, and how many of them failed.
@@ -184,8 +203,9 @@ async fn nothing_is_lost_or_done_twice(calls: usize, every: usize) -> [usize; 2]
     for task in 0..TASKS {
         tasks.spawn(works(redis.clone(), task, calls / TASKS, done.clone()));
     }
-    cuts(&proxy, &server, &done, every, calls / TASKS * TASKS).await;
+    let last = cuts(&proxy, &server, &done, every, calls / TASKS * TASKS).await;
     let all = tasks.join_all().await;
+    sleep(last.saturating_duration_since(Instant::now())).await;
     let mut plain = server.plain();
 
     let faults: Vec<_> = all.iter().flat_map(|seen| &seen.faults).collect();
@@ -233,7 +253,7 @@ async fn nothing_is_lost_or_done_twice(calls: usize, every: usize) -> [usize; 2]
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_and_nothing_done_twice_and_each_claim_has_an_owner_or_an_error() {
-    let [calls, failed] = nothing_is_lost_or_done_twice(32_000, 5_000).await;
+    let [calls, failed] = nothing_is_lost_or_done_twice(32_000, 2_000).await;
     assert!(failed * 100 <= calls, "{failed} of {calls} failed");
     assert!(failed > 0, "nothing was cut");
 }
