@@ -152,6 +152,13 @@ const CASES: &[Case] = &[
         &[(POST, Fails::Refuses)],
     ),
     // Refused.
+    ("retris 3", "", &[]),
+    ("Retries 3", "", &[]),
+    ("retry_on 503", "", &[]),
+    ("", "option Redispatch", &[]),
+    ("", "http-request disable-l7-retr", &[]),
+    ("", "\nuserlist people\nretries 3", &[]),
+    ("", "\ncache one\n total-max-size 4\noption redispatch", &[]),
     ("retry-on none 503", "", &[]),
     ("retry-on 429", "", &[]),
     ("retry-on foo", "", &[]),

@@ -7,5 +7,7 @@ mod grpc;
 mod haproxy;
 mod http;
 mod nginx;
+mod passed_on;
 mod predicted;
 mod processes;
+mod redispatch;

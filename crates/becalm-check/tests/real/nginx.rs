@@ -143,6 +143,14 @@ const CASES: &[Case] = &[
     // Refused.
     ("proxy_pass http://orders:80;", "S S", &[]),
     ("proxy_pass orders;", "S S", &[]),
+    ("proxy_next_upsteam error;", "S S", &[]),
+    ("Proxy_next_upstream error;", "S S", &[]),
+    ("if ($uri) { proxy_next_upstream error; }", "S S", &[]),
+    (
+        "limit_except GET { proxy_next_upstream_tries 2; }",
+        "S S",
+        &[],
+    ),
     ("proxy_next_upstream_retries 5;", "S S", &[]),
     ("proxy_request_buffering no;", "S S", &[]),
     ("proxy_next_upstream http_501;", "S S", &[]),

@@ -203,7 +203,7 @@ fn tell_what_is_lost<'a>(
     at: Span,
 ) {
     let why = if wait.is_zero() {
-        "another server is connected to at once, as servers take turns and `option redispatch` holds".to_owned()
+        "another server is connected to at once, as `option redispatch` holds and no hash chooses the server".to_owned()
     } else {
         format!(
             "the same server is connected to again after {}, a second or `timeout connect`; other failures are repeated at once",

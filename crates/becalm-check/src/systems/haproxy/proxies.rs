@@ -109,16 +109,17 @@ impl<'a> Proxy<'a> {
         }
     }
 
-    /// Whether a connection that cannot be made is made to another server, without a wait: HAProxy does so where servers take
-    /// turns (`back_handle_st_cer` of `src/backend.c`).
+    /// Whether a connection that cannot be made is made to another server, without a wait. Where a hash of the request chooses
+    /// the server, the last retry alone is (counted with each algorithm of 2.6.12).
     pub fn goes_elsewhere_at_once(&self) -> bool {
-        let turns = ["roundrobin", "static-rr"];
-        self.redispatch.is_some()
-            && self.active > 1
-            && self
-                .balance
-                .as_ref()
-                .is_none_or(|it| turns.contains(&&**it))
+        self.redispatch.is_some() && self.active > 1 && !self.is_hashed()
+    }
+
+    fn is_hashed(&self) -> bool {
+        let hashes = ["source", "uri", "url_param", "hdr", "rdp-cookie", "hash"];
+        let algorithm = self.balance.as_deref().unwrap_or_default();
+        let name = algorithm.split('(').next().unwrap_or_default();
+        hashes.contains(&name)
     }
 
     /// Adds a rule that asks for more than the method. One of the defaults holds in a backend and in what leads to it.

@@ -135,7 +135,7 @@ fn block<'a>(
             stream::read(reading, directive);
         }
         if directive.name() == "server" {
-            again::tell(reading, known, directive.inner());
+            again::tell(reading, known, settings, directive.inner());
         }
         // Of connections, not of requests.
         let is_other = ["stream", "upstream"].contains(&directive.name());
