@@ -4,12 +4,12 @@
 
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
-    ("becalm", 22_100),
-    ("becalm-cli", 10_500),
-    ("becalm-ws", 7_150),
+    ("becalm", 22_150),
+    ("becalm-cli", 11_700),
+    ("becalm-ws", 7_900),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 109_100;
+pub const LINES_OF_ALL: usize = 115_500;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 2;
@@ -21,7 +21,7 @@ pub const CORE: &str = "becalm";
 /// Its public items that the documentation shows.
 pub const REACHABLE: usize = 208;
 /// Its public items that it does not show.
-pub const HIDDEN: usize = 24;
+pub const HIDDEN: usize = 25;
 /// The names at its root.
 pub const ROOT: usize = 26;
 
