@@ -5,7 +5,7 @@
 //! client throws away what had come and was not executed (`freeClient` in Redis's networking.c), and what comes later
 //! comes to no client.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use redis::aio::MultiplexedConnection;
@@ -133,13 +133,17 @@ fn not_sent_again(reason: &str) -> RedisError {
 pub(crate) struct Fence {
     /// Not known to be ended, of which all but the last are given up.
     former: Mutex<Vec<Arc<Client>>>,
-    /// How many connections have asked without an answer; [`ANSWERS`] from the first answer on.
-    unanswered: AtomicU8,
+    /// How many connections there were without an answer; [`ANSWERS`] from the first answer on.
+    unanswered: AtomicU32,
 }
 
-const ANSWERS: u8 = u8::MAX;
-/// A proxy that hangs up on a command which it does not know, or is silent, is not asked again.
-const TOLERATED: u8 = 2;
+const ANSWERS: u32 = u32::MAX;
+
+/// Whether this connection asks, after so many without an answer. A proxy that hangs up on a command which it does not know, or is silent,
+/// fails two dials, and then ever fewer. Two dials that were cut by chance do not decide for the life of a [`Connection`](crate::Connection).
+const fn asks_after(unanswered: u32) -> bool {
+    unanswered < 2 || unanswered == ANSWERS || (unanswered > 2 && unanswered.is_power_of_two())
+}
 
 impl Fence {
     /// Asks over a new connection who it is, and has those before it ended: one round trip, over a Unix socket up to three. Then
@@ -150,8 +154,9 @@ impl Fence {
     ) -> RedisResult<Arc<Client>> {
         let order = Ordering::Relaxed;
         // Before it asks: a dial may be cut while it waits.
-        let more = |unanswered| (unanswered < TOLERATED).then(|| unanswered + 1);
-        if self.unanswered.fetch_update(order, order, more) == Err(TOLERATED) {
+        let more = |unanswered| (unanswered != ANSWERS).then(|| unanswered + 1);
+        let (Ok(unanswered) | Err(unanswered)) = self.unanswered.fetch_update(order, order, more);
+        if !asks_after(unanswered) {
             let reason = "it did not answer CLIENT INFO";
             return Ok(Arc::new(Client::without_name(reason)));
         }
@@ -246,6 +251,13 @@ async fn answers(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proxy_that_does_not_answer_is_asked_ever_more_seldom() {
+        let asked: Vec<u32> = (0..40).filter(|it| asks_after(*it)).collect();
+        assert_eq!(asked, [0, 1, 4, 8, 16, 32]);
+        assert!(asks_after(ANSWERS));
+    }
 
     #[test]
     fn who_a_connection_is_is_read_whatever_its_address() {
