@@ -37,11 +37,10 @@ fn within<'a>(reading: &mut Reading<'a>, directives: &[Directive<'a>], place: &s
         let known = FAMILIES
             .iter()
             .flat_map(|family| NAMES.map(|it| format!("{}{it}", family.prefix)));
-        let known: Vec<String> = if name.len() > 12 {
-            known.collect()
-        } else {
-            Vec::new()
-        };
+        // One letter off, one of the words still stands.
+        let lower = name.to_ascii_lowercase();
+        let may_be = lower.contains("upstream") || lower.contains("next");
+        let known: Vec<String> = if may_be { known.collect() } else { Vec::new() };
         let known: Vec<&str> = known.iter().map(|it| &**it).collect();
         let is_refused = place == "main" || OTHERS.contains(&place);
         if is_refused && known.contains(&name) {
