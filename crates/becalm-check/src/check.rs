@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::allowed;
+use crate::checked::{Checked, Settings};
 use crate::code;
 use crate::document::{Document, Node, Span, Together};
 use crate::embedded;
@@ -17,30 +18,7 @@ use crate::shape;
 use crate::system::{Form, System};
 use crate::systems::{self, Row, Shared};
 use crate::unread;
-use crate::versions::As;
 use crate::weight;
-
-/// How files are read.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Settings {
-    /// Which versions hold; the newest of a system that is not named.
-    pub versions: Vec<As>,
-}
-
-/// What was found.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Checked {
-    /// In the order of the files, and of the lines in a file.
-    pub findings: Vec<Finding>,
-    /// In the order of the files, and of the documents in a file.
-    pub mappings: Vec<Mapping>,
-    /// Those that comments in the files let pass, with a reason.
-    pub allowed: Vec<Finding>,
-    /// Notes about systems that were told.
-    told_once: HashSet<(&'static str, &'static str)>,
-}
 
 /// Reads files: which systems they are of, what they say about retrying, and what is dangerous in it. What one of them
 /// depends on may stand in another.
@@ -210,7 +188,8 @@ fn of_trees<'a>(
 ) -> bool {
     let mut is_known = false;
     for (tree, systems) in read.trees.iter().zip(systems) {
-        if systems.is_empty() && embedded::read(file.name, text, tree, by.settings, found) {
+        let inner = |files: &[File<'_>]| check(files, by.settings);
+        if systems.is_empty() && embedded::read(file.name, text, tree, inner, found) {
             is_known = true;
             continue;
         }

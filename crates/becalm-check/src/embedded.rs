@@ -3,21 +3,27 @@
 //! Each value of its `data` is a file by the name of its key; they are read together, as the container that mounts them does. What
 //! is found keeps its place in the outer file where the value is a literal block (`|`), and has the place of its key elsewhere.
 
-use crate::check::{Checked, Settings, check};
+use crate::checked::Checked;
 use crate::code;
 use crate::document::{Key, Node, Span, Value};
 use crate::file::File;
 use crate::mapping::Origin;
 
-/// Reads the files of a resource that holds files; whether there is anything that a system reads, or that looks like retries.
-pub fn read(file: &str, text: &str, tree: &Node, settings: &Settings, found: &mut Checked) -> bool {
+/// Has the files of a resource that holds files checked; whether there is anything that a system reads, or that looks like retries.
+pub fn read(
+    file: &str,
+    text: &str,
+    tree: &Node,
+    check: impl FnOnce(&[File<'_>]) -> Checked,
+    found: &mut Checked,
+) -> bool {
     if tree.get("kind").and_then(Node::text) != Some("ConfigMap") {
         return false;
     }
     let data = tree.get("data").map_or(&[][..], Node::entries);
     let held: Vec<_> = data.iter().filter_map(|it| Held::of(it, text)).collect();
     let files: Vec<_> = held.iter().map(|it| File::new(it.name, it.text)).collect();
-    let mut inner = check(&files, settings);
+    let mut inner = check(&files);
     inner
         .findings
         .retain(|it| it.code != code::UNKNOWN_SYSTEM.name);

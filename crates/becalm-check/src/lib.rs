@@ -11,6 +11,7 @@
 mod allowed;
 mod below;
 mod check;
+mod checked;
 pub mod code;
 pub mod document;
 mod embedded;
@@ -38,7 +39,8 @@ mod unread;
 mod versions;
 mod weight;
 
-pub use check::{Checked, Settings, check, check_and};
+pub use check::{check, check_and};
+pub use checked::{Checked, Settings};
 pub use evidence::Evidence;
 pub use file::File;
 pub use finding::Finding;
