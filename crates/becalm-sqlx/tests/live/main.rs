@@ -3,6 +3,7 @@
 
 mod body;
 mod bounds;
+mod bytes;
 mod conflicts;
 mod in_doubt;
 mod late;
