@@ -13,7 +13,7 @@ use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value, cmd, pipe};
 
 use crate::refusals::passes;
 
-/// What becomes a command that writes, if its first copy may come late: its connection was given up, and the server did not end it.
+/// What is done with a command that writes, if its first copy may come late: its connection was given up, and the server did not end it.
 ///
 /// It needs Redis 6.2, and the rights `+client|info` and `+client|kill`; over a Unix socket `+info`, too. A proxy that puts many
 /// clients on one connection refuses them.

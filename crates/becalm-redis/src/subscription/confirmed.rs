@@ -2,7 +2,7 @@
 //!
 //! A server answers `SUBSCRIBE` in the order of its commands, among messages that come of themselves. What it publishes
 //! before it confirms a topic, nobody gets. So a topic is told as subscribed when it is confirmed, and after a loss of the connection that
-//! messages may be missing, when all are confirmed that were before: whoever reads the present state then misses nothing.
+//! messages may be missing, when all are confirmed that were before: a program that reads the present state then misses nothing.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::io;

@@ -1,4 +1,4 @@
-//! What becomes of a connection that is passed on by the module `stream`, where a server is not reached?
+//! What happens to a connection that is passed on by the module `stream`, where a server is not reached?
 //!
 //! `src/stream/ngx_stream_proxy_module.c` of 1.22: `proxy_next_upstream` is `on` where nothing is said, and each server is tried once.
 
