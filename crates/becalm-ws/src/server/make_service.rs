@@ -76,14 +76,18 @@ mod of_axum {
         ///
         /// ```no_run
         /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-        /// use axum::Router;
         /// use axum::routing::{any, get};
+        /// use axum::{Router, response::Response};
         /// use becalm_ws::server::{Admission, Settings, Upgrade};
+        ///
+        /// async fn feed(upgrade: Upgrade) -> Response {
+        ///     upgrade.on_upgrade(|mut socket| async move { socket.ready() })
+        /// }
         ///
         /// let server = Settings::new(Admission::per_second(500)).server()?;
         /// let listener = server.listen("[::]:8080").await?;
         /// let routes = Router::new()
-        ///     .route("/feed", any(|upgrade: Upgrade| async { upgrade.on_upgrade(|mut socket| async move { socket.ready() }) }))
+        ///     .route("/feed", any(feed))
         ///     .route("/health", get("well"));
         /// axum::serve(listener, server.make_service(routes))
         ///     .with_graceful_shutdown(server.stopped())
