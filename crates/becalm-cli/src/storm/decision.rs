@@ -63,14 +63,14 @@ pub fn sentence(study: &Study) -> Option<String> {
 /// Policies that are named; `--json` has them all.
 const MOST_EQUALS: usize = 3;
 
-/// ` full and equal do equally well.`
+/// ` Equally good: full and equal.` A policy may be called `none`, so that no verb follows it.
 fn equals(these: &[&Contender]) -> String {
     let names: Vec<&str> = these.iter().map(|it| it.name.as_str()).collect();
     match &names[..] {
         [] => String::new(),
-        many if many.len() > MOST_EQUALS => format!(" {} others do equally well.", many.len()),
-        [one] => format!(" {one} does equally well."),
-        [before @ .., last] => format!(" {} and {last} do equally well.", before.join(", ")),
+        many if many.len() > MOST_EQUALS => format!(" Equally good: {} others.", many.len()),
+        [one] => format!(" Equally good: {one}."),
+        [before @ .., last] => format!(" Equally good: {} and {last}.", before.join(", ")),
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
         assert!(said.starts_with("Take full"), "{said}");
         let said = decided(&[("own", Stable, 96.8), ("full", Stable, 97.0)]);
         assert!(
-            said.starts_with("Take own") && said.ends_with(" full does equally well."),
+            said.starts_with("Take own") && said.ends_with(" Equally good: full."),
             "chance decides nothing: {said}"
         );
         let said = decided(&[("own", Vulnerable, 96.8), ("none", Metastable, 5.0)]);
