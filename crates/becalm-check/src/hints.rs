@@ -16,7 +16,7 @@ const STEMS: [&str; 9] = [
 /// Whole parts of a name.
 const PARTS: [&str; 2] = ["try", "tries"];
 
-/// Words of which a part of a name may be a slip.
+/// Words that a part of a name may misspell.
 const MEANT: [&str; 4] = ["retry", "retries", "attempt", "attempts"];
 
 /// Whether a text has a word that looks like retries.

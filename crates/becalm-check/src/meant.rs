@@ -12,7 +12,7 @@ pub fn did_you_mean(word: &str, all_are: &str, known: &[&str]) -> String {
     )
 }
 
-/// The word of which this is a slip: one letter off, or in other letters.
+/// The word that this misspells: one letter is wrong, or the case.
 pub fn slip_of<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     if known.contains(&word) {
         return None;

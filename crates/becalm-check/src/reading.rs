@@ -74,7 +74,7 @@ impl<'a> Reading<'a> {
             .push(Finding::new(file, span, code, sentence, remedy));
     }
 
-    /// Notes a finding that is worth knowing, and that nobody can change here.
+    /// Notes a finding that is worth knowing, and that no change of this file mends.
     pub fn note(
         &mut self,
         span: Span,

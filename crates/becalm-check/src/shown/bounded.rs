@@ -8,10 +8,10 @@ use crate::document::Span;
 use crate::finding::Finding;
 use crate::severity::Severity;
 
-/// How many findings of a kind are shown where nobody asks for all.
+/// How many findings of a kind are shown, unless all are asked for.
 pub const OF_A_KIND: usize = 100;
 
-/// Findings, at most so many of each kind.
+/// Findings, with a bound on those of each kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bounded<'a> {
@@ -48,7 +48,7 @@ impl More<'_> {
     }
 }
 
-/// At most so many findings of each code and severity; how many the others are.
+/// Keeps the first findings of each code and severity, and counts the others.
 pub fn bounded(findings: &[Finding], most: usize) -> Bounded<'_> {
     let mut kinds: HashMap<_, usize> = HashMap::new();
     let mut bounded = Bounded {

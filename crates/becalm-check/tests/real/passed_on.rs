@@ -15,7 +15,7 @@ use crate::processes::{end, free_port, is_there, starts};
 
 const MODULE: &str = "/usr/lib/nginx/modules/ngx_stream_module.so";
 
-/// Directives of a server, and how many servers its upstream has, none of which listens.
+/// Directives of a server, and how many servers its upstream has. None of these listens.
 const STREAMS: &[(&str, usize)] = &[
     ("", 3),
     ("proxy_next_upstream on;", 2),

@@ -1,4 +1,4 @@
-//! HAProxy with several servers, none of which listens.
+//! How often does HAProxy try servers, several and none listening?
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};

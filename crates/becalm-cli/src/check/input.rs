@@ -80,7 +80,7 @@ impl Input {
     }
 }
 
-/// UTF-8, UTF-16 with its mark or of plain letters, and otherwise Latin-1, of which every file is.
+/// Reads UTF-8, UTF-16 with its mark or of plain letters, and otherwise Latin-1, as which every file can be read.
 fn decoded(bytes: Vec<u8>) -> String {
     let units = |of: fn([u8; 2]) -> u16| {
         let units = bytes.chunks_exact(2).map(|it| of([it[0], it[1]]));

@@ -31,7 +31,7 @@ pub enum Amount {
     All,
 }
 
-/// Up to so many findings and policies, all of them fit.
+/// A report with fewer findings and policies holds all of them.
 const FEW: usize = 24;
 /// Kinds that are shown of more.
 const KINDS: usize = 9;

@@ -15,7 +15,7 @@ const NAMES: [&str; 3] = [
     "_next_upstream_timeout",
 ];
 
-/// Blocks of which each line is data.
+/// Blocks whose lines are data.
 const DATA: [&str; 5] = ["map", "types", "geo", "split_clients", "charset_map"];
 
 /// Blocks that do not have them.
