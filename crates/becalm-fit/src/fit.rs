@@ -26,6 +26,7 @@ use crate::{By, Ended, Fitted, Request, conclude};
 ///         target: 0,
 ///         id: 0,
 ///         upstream: 0,
+///         at_upstream: None,
 ///     });
 /// }
 /// let fitted = fit.finish();

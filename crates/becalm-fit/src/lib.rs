@@ -43,5 +43,5 @@ pub use fits::Fits;
 pub use fitted::{Bursts, By, Ends, FirstTries, Fitted, Found, Knee, Retries, Window};
 pub use known::{How, Known};
 pub use options::Options;
-pub use request::{Ended, Request};
+pub use request::{AtUpstream, Ended, Request};
 pub use warning::Warning;

@@ -135,6 +135,7 @@ mod tests {
             target: 0,
             id: 0,
             upstream: 0,
+            at_upstream: None,
         }
     }
 

@@ -19,6 +19,19 @@ pub struct Request {
     pub id: u64,
     /// Who answered it behind a proxy; 0 where the log does not say.
     pub upstream: u32,
+    /// What of its time it was at that upstream; `None` where the log does not say.
+    pub at_upstream: Option<AtUpstream>,
+}
+
+/// When an upstream had a request: the rest of its time is that of its client, who may be slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtUpstream {
+    /// How long: microseconds.
+    pub duration: u64,
+    /// After how much of the request's time it began at the earliest: microseconds.
+    pub earliest: u64,
+    /// And at the latest. A proxy that takes a body in before it sends the request on does not say how long that took.
+    pub latest: u64,
 }
 
 impl Request {

@@ -65,6 +65,7 @@ mod tests {
                     target: 0,
                     id: 0,
                     upstream: 0,
+                    at_upstream: None,
                 });
             }
             stamps.step()

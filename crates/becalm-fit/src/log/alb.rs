@@ -5,6 +5,7 @@
 //! not a request, so that it tells nothing of retries.
 
 use super::names::Names;
+use super::number::SECOND;
 use super::parts::{Line, Why};
 use super::template::{Field, Template, Token};
 
@@ -15,8 +16,8 @@ const FIELDS: [(Field, bool); 22] = [
     (Field::Other, false), // the load balancer
     (Field::ClientWithPort, false),
     (Field::Upstream, false),
-    (Field::Other, false), // time until it was sent
-    (Field::Other, false), // time of the target
+    (Field::SentAfter(SECOND), false),
+    (Field::UpstreamDuration(SECOND), false),
     (Field::Other, false), // time of the answer
     (Field::Status, false),
     (Field::Other, false), // the target's status
@@ -67,7 +68,7 @@ pub fn line(template: &Template, line: &[u8], names: &mut Names) -> Result<Line,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ended, Request};
+    use crate::{AtUpstream, Ended, Request};
 
     /// Shaped as the examples of AWS's page.
     const LINE: &str = r#"https 2026-11-23T11:02:31.364000Z app/my-lb/50dc6c495c0c9188 192.168.131.39:2817 10.0.0.1:80 0.086 0.048 0.037 200 200 0 57 "GET https://www.example.com:443/a?b=c HTTP/1.1" "curl/7.46.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337281-1d84f3d73c47ec4e58577259" "www.example.com" "arn:aws:acm:us-east-2:123456789012:certificate/12345678" 1 2026-11-23T11:02:31.186641Z "authenticate,forward" "-" "-" "10.0.0.1:80" "200" "-" "-""#;
@@ -89,10 +90,17 @@ mod tests {
             target,
             id,
             upstream,
+            at_upstream,
         } = seen.request;
         assert_eq!(start, 1_795_431_751_186_641);
         assert_eq!((duration, ended), (177_359, Ended::Answered(200)));
         assert!(client != 0 && target != 0 && id == 0 && upstream == 1);
+        let told = AtUpstream {
+            duration: 48_000,
+            earliest: 86_000,
+            latest: 86_000,
+        };
+        assert_eq!(at_upstream, Some(told));
     }
 
     #[test]
@@ -107,6 +115,7 @@ mod tests {
             (seen.request.ended, seen.request.upstream),
             (Ended::Abandoned, 0)
         );
+        assert_eq!(seen.request.at_upstream, None);
         assert_eq!(
             read(&LINE.replace("https 2026", "wss 2026")),
             Ok(Line::Other)

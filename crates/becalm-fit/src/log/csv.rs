@@ -1,4 +1,4 @@
-//! How does a table of requests say them? `start,duration,status[,client,id,target,upstream]`, with a header.
+//! How does a table of requests say them? `start,duration,status[,client,id,target,upstream,upstream_duration]`, with a header.
 
 use memchr::{memchr, memchr2};
 
@@ -6,6 +6,7 @@ use super::names::Names;
 use super::number::{MILLISECOND, SECOND, micros, status};
 use super::parts::{Line, Parts, Why};
 use super::stamp::Stamp;
+use super::template::of_upstreams;
 
 /// Which column says what, by the names in the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,7 @@ enum Column {
     Start(u64),
     End(u64),
     Duration(u64),
+    UpstreamDuration(u64),
     Status,
     Client,
     Id,
@@ -73,6 +75,9 @@ impl Column {
             Self::Duration(unit) => {
                 parts.duration = Some(micros(value, unit).ok_or(Why::Duration)?);
             }
+            Self::UpstreamDuration(unit) => {
+                (parts.tried_before, parts.upstream_duration) = of_upstreams(value, unit)?;
+            }
             Self::Status => match value {
                 b"abandoned" | b"aborted" => parts.client_left = true,
                 _ => parts.status = Some(status(value).ok_or(Why::Status)?),
@@ -108,6 +113,7 @@ fn column(name: &[u8]) -> Column {
         b"start" => Column::Start(unit),
         b"end" => Column::End(unit),
         b"duration" => Column::Duration(unit),
+        b"upstream_duration" => Column::UpstreamDuration(unit),
         b"status" => Column::Status,
         b"client" => Column::Client,
         b"id" => Column::Id,
@@ -193,6 +199,16 @@ mod tests {
         let columns = Columns::of(b"start,duration,status").unwrap();
         let header = columns.line(b"start,duration,status", &mut Names::default());
         assert_eq!(header, Ok(Line::Other));
+    }
+
+    #[test]
+    fn the_upstream_has_a_time_of_its_own() {
+        let header = "start,duration,upstream_duration_ms,status";
+        let Ok(Line::Request(seen)) = read(header, "5,0.5,17,200") else {
+            panic!("it is a request")
+        };
+        let at_upstream = seen.request.at_upstream.map(|it| (it.duration, it.latest));
+        assert_eq!(at_upstream, Some((17_000, 483_000)));
     }
 
     #[test]

@@ -39,9 +39,12 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
         .nth(4)
         .ok_or(Why::Shape)?;
     let total = total.strip_prefix(b"+").unwrap_or(total);
+    let at_server = served(timers);
     let parts = Parts {
         start: Some(Stamp::read(moment).ok_or(Why::Moment)?),
         duration: Some(micros(total, MILLISECOND).ok_or(Why::Duration)?),
+        upstream_duration: at_server.map(|it| it.1),
+        sent_after: at_server.map(|it| it.0),
         status: if client_left || answered == b"-1" {
             None
         } else {
@@ -57,10 +60,19 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
             server
         },
         retries: retries(counts),
-        server: at_server(counts, queues),
+        server: seen_by_server(counts, queues),
         ..Parts::default()
     };
     parts.line(names)
+}
+
+/// Of `TR/Tw/Tc/Tr/Ta`: when the request was there, and how long it took from then to the head of its answer, a wait for a place at the
+/// server included. None of it, where the server gave no answer.
+fn served(timers: &[u8]) -> Option<(u64, u64)> {
+    let mut each = timers.split(|byte| *byte == b'/');
+    let mut next = || micros(each.next()?, MILLISECOND);
+    let (request, waited, connected, answered) = (next()?, next()?, next()?, next()?);
+    Some((request, waited + connected + answered))
 }
 
 /// Client, moment, and what stands behind them: `10.0.0.1:5000 [23/Nov/2026:11:02:31.655] `.
@@ -112,7 +124,7 @@ fn retries(counts: &[u8]) -> u32 {
     number(last.strip_prefix(b"+").unwrap_or(last)).unwrap_or(0)
 }
 
-fn at_server(counts: &[u8], queues: &[u8]) -> Option<Server> {
+fn seen_by_server(counts: &[u8], queues: &[u8]) -> Option<Server> {
     let found = number(counts.split(|byte| *byte == b'/').nth(3)?)?;
     let each = queues.split(|byte| *byte == b'/').filter_map(number);
     Some(Server {
@@ -128,7 +140,7 @@ fn number(text: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ended;
+    use crate::{AtUpstream, Ended};
 
     /// The example of HAProxy's manual.
     const LINE: &str = r#"Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/4/2 3/2 {1wt.eu} {} "GET /index.html HTTP/1.1""#;
@@ -151,6 +163,12 @@ mod tests {
                 (109_000, Ended::Answered(200))
             );
             assert!(request.client != 0 && request.target != 0 && request.upstream == 1);
+            let told = AtUpstream {
+                duration: 99_000,
+                earliest: 10_000,
+                latest: 10_000,
+            };
+            assert_eq!(request.at_upstream, Some(told));
             let server = Some(Server {
                 found: 4,
                 queued: 5,

@@ -9,7 +9,7 @@ use super::names::Names;
 use super::number::{MILLISECOND, SECOND, micros, status, whole_number};
 use super::parts::{Line, Parts, Why, without_port, without_version};
 use super::stamp::Stamp;
-use super::template::{self, flags_say_left, last_of};
+use super::template::{self, flags_say_left, last_of, of_upstreams};
 
 /// What this line is.
 pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
@@ -41,6 +41,11 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
     if seconds.is_none() && members.get(&["duration"]).contains(&b'.') {
         return Err(Why::Duration);
     }
+    let (tried_before, at_nginx) = of_upstreams(members.get(&["upstream_response_time"]), SECOND)?;
+    let at_envoy = span(
+        &["x_envoy_upstream_service_time", "upstream_service_time"],
+        MILLISECOND,
+    )?;
     let attempts = whole_number(members.get(&["upstream_request_attempt_count"])).unwrap_or(1);
     let retries = u32::try_from(attempts).map_or(0, |it| it.saturating_sub(1));
     let upstream = members.get(&["upstream_host", "upstream_addr"]);
@@ -51,6 +56,9 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
         start,
         end: end?,
         duration: seconds.or(millis),
+        upstream_duration: at_nginx.or(at_envoy),
+        tried_before,
+        sent_after: span(&["request_duration"], MILLISECOND)?,
         status: match members.get(&["response_code", "status"]) {
             b"-" => None,
             value => Some(status(value).ok_or(Why::Status)?),
@@ -118,8 +126,8 @@ mod tests {
     #[test]
     fn names_of_envoy_and_of_nginx_are_known() {
         for text in [
-            r#"{"start_time":"1970-01-01T00:00:05.250Z","duration":17,"response_code":200,"response_flags":"-","request_id":"x","upstream_host":"a:1","x-forwarded-for":null,"more":{"a":[1]}}"#,
-            r#"{"msec":"5.267","request_time":"0.017","status":"200","upstream_addr":"a:1","http_x_request_id":"x"}"#,
+            r#"{"start_time":"1970-01-01T00:00:05.250Z","duration":17,"response_code":200,"response_flags":"-","request_id":"x","x-envoy-upstream-service-time":"16","upstream_host":"a:1","x-forwarded-for":null,"more":{"a":[1]}}"#,
+            r#"{"msec":"5.267","request_time":"0.017","status":"200","upstream_response_time":"0.001, 0.011","upstream_addr":"a:1","http_x_request_id":"x"}"#,
             r#"{"msec":5.267,"request_time":0.017,"status":200,"upstream_addr":"a:1","X-Request-Id":"x"}"#,
             r#"{"@timestamp":"1970-01-01T00:00:05.267Z","request_time":0.017,"status":200,"upstream_addr":"a:1","req_id":"x"}"#,
             r#"{"time":"5.267","request_time":"0.017","status":200,"upstream_addr":"a:1","req_id":"x"}"#,
@@ -135,6 +143,13 @@ mod tests {
             );
             assert_eq!(request.ended, Ended::Answered(200));
             assert!(request.id != 0 && request.upstream == 1, "{text}");
+            let at_upstream = request.at_upstream.map(|it| (it.duration, it.earliest));
+            let names = [
+                ("upstream_response_time", (11_000, 1_000)),
+                ("service-time", (16_000, 0)),
+            ];
+            let expected = names.iter().find(|it| text.contains(it.0)).map(|it| it.1);
+            assert_eq!(at_upstream, expected, "{text}");
         }
     }
 

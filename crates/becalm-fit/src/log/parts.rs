@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::names::Names;
 use super::stamp::Stamp;
-use crate::{Ended, Request};
+use crate::{AtUpstream, Ended, Request};
 
 /// The parts of a line, as they stand in it. Each format fills in what it has.
 #[derive(Debug, Default)]
@@ -13,8 +13,12 @@ pub struct Parts<'a> {
     pub end: Option<Stamp>,
     /// Microseconds.
     pub duration: Option<u64>,
-    /// Microseconds that an upstream took: where nothing else is known.
+    /// Microseconds that the upstream took that was tried last.
     pub upstream_duration: Option<u64>,
+    /// Those that others took before it.
+    pub tried_before: u64,
+    /// Microseconds until the request was sent on, where that is told.
+    pub sent_after: Option<u64>,
     pub status: Option<u16>,
     /// The log says that the client left.
     pub client_left: bool,
@@ -107,7 +111,10 @@ impl Parts<'_> {
             (None, Some(start), Some(end)) => {
                 u64::try_from(end.micros - start.micros).map_err(|_| Why::Duration)?
             }
-            _ => self.upstream_duration.ok_or(Why::Duration)?,
+            _ => {
+                let last = self.upstream_duration.ok_or(Why::Duration)?;
+                last.saturating_add(self.tried_before)
+            }
         };
         let start = match (self.start, self.end) {
             (Some(start), _) => start.micros,
@@ -141,10 +148,38 @@ impl Parts<'_> {
                 // One id may go along through several requests of one operation: only those for the same are retries.
                 id: names.within(target, self.id),
                 upstream: names.upstream(self.upstream),
+                at_upstream: self.at_upstream(duration),
             },
             retries: self.retries,
             server: self.server,
         })
+    }
+}
+
+impl Parts<'_> {
+    /// When the upstream had a request that took so long.
+    fn at_upstream(&self, whole: u64) -> Option<AtUpstream> {
+        let duration = self.upstream_duration?;
+        let room = whole.saturating_sub(duration);
+        let earliest = self.sent_after.unwrap_or(self.tried_before).min(room);
+        let is_told = self.sent_after.is_some() || self.has_no_body();
+        Some(AtUpstream {
+            duration,
+            earliest,
+            latest: if is_told { earliest } else { room },
+        })
+    }
+
+    /// Whether it is a request of a kind that brings nothing that its client could send slowly.
+    fn has_no_body(&self) -> bool {
+        let method = match self.method {
+            b"" | b"-" => self.target.split(|byte| *byte == b' ').next(),
+            method => Some(method),
+        };
+        matches!(
+            method,
+            Some(b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE" | b"DELETE")
+        )
     }
 }
 
@@ -232,6 +267,49 @@ mod tests {
             let ended = parts.seen(&mut names).map(|it| it.request.ended);
             assert_eq!(ended, expected, "{status:?} {client_left}");
         }
+    }
+
+    #[test]
+    fn an_upstream_had_a_request_for_a_part_of_its_time() {
+        let at_upstream = |parts: Parts<'_>| parts.seen(&mut Names::default()).unwrap().request;
+        let told = |duration, earliest, latest| {
+            Some(AtUpstream {
+                duration,
+                earliest,
+                latest,
+            })
+        };
+        let parts = || Parts {
+            upstream_duration: Some(500),
+            tried_before: 200,
+            ..full()
+        };
+        // A body may have come first.
+        assert_eq!(at_upstream(parts()).at_upstream, told(500, 200, 1_500));
+        let get = Parts {
+            target: b"GET /a",
+            ..parts()
+        };
+        assert_eq!(at_upstream(get).at_upstream, told(500, 200, 200));
+        let sent = Parts {
+            sent_after: Some(700),
+            ..parts()
+        };
+        assert_eq!(at_upstream(sent).at_upstream, told(500, 700, 700));
+        // Each is cut to steps of its own.
+        let longer = Parts {
+            upstream_duration: Some(2_001),
+            tried_before: 0,
+            ..full()
+        };
+        assert_eq!(at_upstream(longer).at_upstream, told(2_001, 0, 0));
+        let alone = Parts {
+            duration: None,
+            ..parts()
+        };
+        let alone = at_upstream(alone);
+        assert_eq!((alone.duration, alone.start), (700, 4_300));
+        assert_eq!(at_upstream(full()).at_upstream, None);
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub enum Field {
     Duration(u64),
     /// One for each upstream that was tried, in a unit of this many microseconds.
     UpstreamDuration(u64),
+    /// Until the request was sent on, in a unit of this many microseconds.
+    SentAfter(u64),
     Status,
     /// Envoy's `%RESPONSE_FLAGS%`.
     Flags,
@@ -191,8 +193,9 @@ impl Field {
                 parts.duration = Some(micros(value, unit).ok_or(Why::Duration)?);
             }
             Self::UpstreamDuration(unit) => {
-                parts.upstream_duration = sum(value, unit)?;
+                (parts.tried_before, parts.upstream_duration) = of_upstreams(value, unit)?;
             }
+            Self::SentAfter(unit) => parts.sent_after = of_upstreams(value, unit)?.1,
             Self::Status if value == b"-" => {}
             Self::Status => parts.status = Some(status(value).ok_or(Why::Status)?),
             Self::Flags => parts.client_left = flags_say_left(value),
@@ -230,17 +233,18 @@ pub fn flags_say_left(flags: &[u8]) -> bool {
     flags.any(|flag| matches!(flag, b"DC" | b"DR"))
 }
 
-/// The microseconds of all upstreams that were tried; none, where none was.
-fn sum(value: &[u8], unit: u64) -> Result<Option<u64>, Why> {
-    let mut sum = None;
+/// The microseconds of the upstreams that were tried before the last, together, and those of the last; none, where none was. AWS
+/// writes -1 for that, others a dash.
+pub fn of_upstreams(value: &[u8], unit: u64) -> Result<(u64, Option<u64>), Why> {
+    let (mut before, mut last) = (0_u64, None);
     for each in value.split(|byte| matches!(byte, b',' | b':')) {
         let each = each.trim_ascii();
-        if !matches!(each, b"-" | b"") {
+        if !each.is_empty() && each[0] != b'-' {
             let each = micros(each, unit).ok_or(Why::Duration)?;
-            sum = Some(sum.unwrap_or(0_u64).saturating_add(each));
+            before = before.saturating_add(last.replace(each).unwrap_or(0));
         }
     }
-    Ok(sum)
+    Ok((before, last))
 }
 
 /// The upstream that was tried last.
@@ -389,6 +393,20 @@ mod tests {
             ),
         ] {
             assert_eq!(Template::new(tokens).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn of_several_upstreams_the_last_one_has_its_time_apart() {
+        for (value, expected) in [
+            ("0.016", Ok((0, Some(16_000)))),
+            ("0.001, 0.016", Ok((1_000, Some(16_000)))),
+            ("0.001, - : 0.016", Ok((1_000, Some(16_000)))),
+            ("-", Ok((0, None))),
+            ("-1", Ok((0, None))),
+            ("x", Err(Why::Duration)),
+        ] {
+            assert_eq!(of_upstreams(value.as_bytes(), SECOND), expected, "{value}");
         }
     }
 

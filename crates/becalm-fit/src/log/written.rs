@@ -195,12 +195,16 @@ fn envoy(text: &str) -> Option<(Field, usize)> {
     let field = match name {
         "START_TIME" => Field::Start,
         "DURATION" => Field::Duration(MILLISECOND),
+        "REQUEST_DURATION" => Field::SentAfter(MILLISECOND),
         "RESPONSE_CODE" => Field::Status,
         "RESPONSE_FLAGS" => Field::Flags,
         "DOWNSTREAM_REMOTE_ADDRESS" => Field::ClientWithPort,
         "DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT" => Field::Client,
         "UPSTREAM_HOST" => Field::Upstream,
         "UPSTREAM_REQUEST_ATTEMPT_COUNT" => Field::Attempts,
+        "RESP" if arguments.eq_ignore_ascii_case("x-envoy-upstream-service-time") => {
+            Field::UpstreamDuration(MILLISECOND)
+        }
         "REQ" => match arguments.to_ascii_lowercase().as_str() {
             ":method" => Field::Method,
             ":path" | "x-envoy-original-path?:path" | "x-envoy-original-path" => Field::Target,

@@ -249,6 +249,7 @@ impl<'a> Simulation<'a> {
             target,
             id,
             upstream: 0,
+            at_upstream: None,
         });
         let has_failed = ended != Ended::Answered(200);
         if let Some(it) = retries.filter(|it| has_failed && number < it.attempts) {

@@ -36,6 +36,7 @@ fn log(truth: &Truth) -> Vec<Request> {
                         target: 0,
                         id: 0,
                         upstream: 0,
+                        at_upstream: None,
                     });
                 }
                 !is_over

@@ -258,6 +258,7 @@ fn where_hardly_a_call_is_given_up_attempts_are_open() {
                 target: 0,
                 id,
                 upstream: 0,
+                at_upstream: None,
             });
             start += 4_000 + 200_000;
         }
@@ -322,6 +323,7 @@ fn whatever_is_in_a_log_a_storm_reads_its_scenario() {
                 target: draw(names),
                 id: draw(names),
                 upstream: 0,
+                at_upstream: None,
             });
         }
         log.sort_by_key(Request::end);
