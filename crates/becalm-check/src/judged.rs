@@ -3,12 +3,14 @@
 use crate::code::Code;
 use crate::finding::Finding;
 use crate::mapping::Mapping;
+use crate::system::System;
 use crate::weight;
 
 /// A finding about the policy of a mapping: it was simulated as that of all clients of a service. `evidence` says in sentences what came of it.
 pub fn keeps_down(mapping: &Mapping, code: Code, evidence: &str) -> Finding {
     let remedy = if code == crate::code::METASTABLE {
-        weight::fewer(mapping.system)
+        let system = System::all().find(|it| it.name == mapping.system);
+        system.map_or_else(Default::default, weight::fewer)
     } else {
         "no setting of retries helps: lower the load, or add capacity"
     };

@@ -43,7 +43,7 @@ fn no_total_time(mapping: &Mapping, system: &System) -> Finding {
     let known = remedy(system.remedies, "no-deadline");
     let remedy = known.map_or_else(|| weight::remedy(system, code.name), ToOwned::to_owned);
     let mut finding = Finding::new(&mapping.file, mapping.span, code, sentence, remedy);
-    finding.severity = weight::severity(mapping, code.name, known.is_some());
+    finding.severity = weight::severity(mapping, system, code.name, known.is_some());
     finding
 }
 
@@ -53,7 +53,7 @@ fn finding(mapping: &Mapping, system: &System, lint: &Lint) -> Finding {
         .rsplit_once("; ")
         .unwrap_or((&lint.message, ""));
     let known = remedy(system.remedies, lint.code).map(|it| left_to_do(mapping, it));
-    let is_own = system.name == "becalm";
+    let is_own = system.fewer.is_none();
     let has_remedy = known.is_some() || is_own;
     let none = || {
         if is_own {
@@ -67,7 +67,7 @@ fn finding(mapping: &Mapping, system: &System, lint: &Lint) -> Finding {
         file: mapping.file.clone(),
         span: place(mapping, lint.code),
         code: lint.code,
-        severity: weight::severity(mapping, lint.code, has_remedy),
+        severity: weight::severity(mapping, system, lint.code, has_remedy),
         // What a policy declares is no word of other systems.
         sentence: format!(
             "{}: {}",

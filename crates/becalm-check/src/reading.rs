@@ -292,7 +292,7 @@ impl<'a> Reading<'a> {
                 self.findings.push(lint);
             }
         }
-        if !weight::is_written(&mapping) {
+        if !weight::is_written(&mapping, self.system) {
             let own = self.mapped.min(self.findings.len());
             self.findings[own..].iter_mut().for_each(weight::of_default);
         }

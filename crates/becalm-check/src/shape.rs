@@ -2,25 +2,11 @@
 
 use std::collections::HashSet;
 
-use crate::code;
 use crate::document::{Node, Span};
 use crate::finding::Finding;
 use crate::system::System;
 use crate::systems::is_called;
 use crate::template::is_placeholder;
-
-/// Keys whose value is a mapping.
-const TABLES: [(&str, &[&str]); 6] = [
-    ("istio", &["retries"]),
-    (
-        "envoy-gateway",
-        &["retry", "retryOn", "perRetry", "backOff", "retryBudget"],
-    ),
-    ("gateway-api", &["retry"]),
-    ("linkerd", &["retryBudget"]),
-    ("spring-cloud-gateway", &["backoff"]),
-    ("resilience4j", &["retry"]),
-];
 
 /// Tells of each of them that a reader asked for.
 pub fn of_known(
@@ -37,26 +23,18 @@ pub fn of_known(
         if !is_asked || !is_value || is_filled_in || told.contains(&value.span) {
             continue;
         }
-        let own = TABLES
-            .iter()
-            .filter(|(name, _)| systems.iter().any(|it| it.name == *name));
-        let own = own.filter(|(_, keys)| keys.iter().any(|it| is_called(key, it)));
-        let Some((system, _)) = own.into_iter().next() else {
+        let is_table = |it: &&&System| it.schema.tables.iter().any(|it| is_called(key, it));
+        let Some(system) = systems.iter().find(is_table) else {
             continue;
         };
         let what = value
             .text()
             .map_or_else(|| "a list".to_owned(), |it| format!("`{it}`"));
         let sentence = format!(
-            "{what} stands in `{}`, where {system} reads a mapping",
-            key.name
+            "{what} stands in `{}`, where {} reads a mapping",
+            key.name, system.name
         );
-        let is_spring = ["spring-cloud-gateway", "resilience4j"].contains(system);
-        let code = if is_spring {
-            code::NOT_UNDERSTOOD
-        } else {
-            code::REFUSED
-        };
+        let code = system.schema.of_no_table;
         let remedy = "write its fields below it";
         found.push(Finding::new(file, value.span, code, sentence, remedy));
     }

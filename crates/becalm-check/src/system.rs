@@ -1,5 +1,6 @@
 //! What is a system whose files are read? A row and a file.
 
+use crate::code::{self, Code};
 use crate::evidence::Evidence;
 
 /// A system, as far as words tell it.
@@ -17,6 +18,14 @@ pub struct System {
     pub form: Form,
     /// What helps against a lint of a policy, by its code, in the words of the system.
     pub remedies: Remedies,
+    /// How it repeats less, in its words. `None` of becalm, whose words the lints have.
+    pub(crate) fewer: Option<&'static str>,
+    /// Lints of what is set in code or in another object, if at all, and not in the file that has the retries.
+    pub(crate) elsewhere: &'static [&'static str],
+    /// What of a policy that follows from other settings the file asks for.
+    pub(crate) follows: Follows,
+    /// What of retries its files may hold, and where.
+    pub(crate) schema: Schema,
 }
 
 /// What a system's files are.
@@ -30,6 +39,71 @@ pub enum Form {
 
 /// What helps against a lint, by its code.
 pub type Remedies = &'static [(&'static str, &'static str)];
+
+/// What of a policy that follows from other settings the file asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follows {
+    /// The number of attempts, and what is repeated.
+    Attempts,
+    /// What is repeated: attempts follow from the number of servers.
+    Nothing,
+    /// Everything but what is repeated: a mode stands for all.
+    All,
+}
+
+/// What of retries the files of a system may hold, and where.
+#[derive(Debug)]
+pub struct Schema {
+    /// What it does with a field that it does not have.
+    pub refuses: Option<Refuses>,
+    /// Where it reads a key: what to do with one that stands elsewhere.
+    pub homes: &'static [(&'static str, &'static str)],
+    /// Keys that it has in a mapping of this name (none: in each), and that say nothing of retries where no reader asks for them.
+    pub own: &'static [(&'static str, &'static str)],
+    /// Keys whose value is a mapping.
+    pub tables: &'static [&'static str],
+    /// What a value is that stands in place of a mapping.
+    pub of_no_table: Code,
+}
+
+impl Schema {
+    /// Fields are ignored where they are not known.
+    pub const OPEN: Self = Self {
+        refuses: None,
+        homes: &[],
+        own: &[],
+        tables: &[],
+        of_no_table: code::REFUSED,
+    };
+}
+
+/// What a system does with a field that it does not have.
+#[derive(Debug)]
+pub struct Refuses {
+    /// Where it does.
+    pub place: Knows,
+    /// What it does.
+    pub how: &'static str,
+}
+
+/// Where a system knows all fields.
+#[derive(Debug)]
+pub enum Knows {
+    /// Below this key of the document.
+    Below(&'static str),
+    /// In a mapping, or the items of a list, of one of these keys.
+    Of(&'static [&'static str]),
+}
+
+impl Knows {
+    /// Whether a key of the mapping at this path is there.
+    pub fn has(&self, path: &[&str]) -> bool {
+        match self {
+            Self::Below(key) => path.first() == Some(key),
+            Self::Of(keys) => path.last().is_some_and(|it| keys.contains(it)),
+        }
+    }
+}
 
 impl System {
     pub(crate) fn newest(&self) -> &'static str {

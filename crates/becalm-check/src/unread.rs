@@ -12,98 +12,6 @@ use crate::hints::looks_like_retries;
 use crate::system::System;
 use crate::systems::is_called;
 
-/// What a system does with a field that it does not have.
-const CLOSED: [(&str, &str); 5] = [
-    ("envoy", "Envoy refuses the file"),
-    ("istio", DROPPED),
-    ("envoy-gateway", DROPPED),
-    ("gateway-api", DROPPED),
-    ("linkerd", DROPPED),
-];
-
-const DROPPED: &str = "kubectl refuses the resource, or the field is dropped without a word";
-
-/// Where a system reads a key.
-const HOMES: [(&str, &str, &str); 14] = [
-    (
-        "istio",
-        "retries",
-        "move it beside `route`, into the item of `spec.http`",
-    ),
-    (
-        "istio",
-        "attempts",
-        "write it in `retries` of an item of `spec.http`",
-    ),
-    (
-        "istio",
-        "retryOn",
-        "write it in `retries` of an item of `spec.http`",
-    ),
-    (
-        "istio",
-        "perTryTimeout",
-        "write it in `retries` of an item of `spec.http`",
-    ),
-    (
-        "envoy",
-        "retry_policy",
-        "move it into `route` of a route, or into a virtual host",
-    ),
-    (
-        "envoy",
-        "hedge_policy",
-        "move it into `route` of a route, or into a virtual host",
-    ),
-    ("envoy", "num_retries", "move it into a `retry_policy`"),
-    ("envoy", "retry_on", "move it into a `retry_policy`"),
-    (
-        "gateway-api",
-        "retry",
-        "move it into an item of `spec.rules`",
-    ),
-    (
-        "gateway-api",
-        "attempts",
-        "move it into `retry` of an item of `spec.rules`",
-    ),
-    ("envoy-gateway", "retry", "move it into `spec`"),
-    ("envoy-gateway", "numRetries", "move it into `spec.retry`"),
-    (
-        "linkerd",
-        "isRetryable",
-        "move it into an item of `spec.routes`",
-    ),
-    ("linkerd", "retryBudget", "move it into `spec`"),
-];
-
-/// What a system has in this place, of the mapping of this name, and what says nothing of retries where no route asks for it.
-const OWN: [(&str, &str); 11] = [
-    ("", "failAfterMaxAttempts"),
-    ("", "consumeResultBeforeRetryAttempt"),
-    ("circuitBreaker", "maxParallelRetries"),
-    ("http", "maxRetries"),
-    ("thresholds", "max_retries"),
-    ("thresholds", "maxRetries"),
-    ("thresholds", "retry_budget"),
-    ("thresholds", "retryBudget"),
-    ("virtual_hosts", "include_request_attempt_count"),
-    ("virtual_hosts", "include_attempt_count_in_response"),
-    ("virtual_hosts", "include_is_timeout_retry_header"),
-];
-
-/// Of Envoy's messages, those that hold none of the fields of a route.
-const NO_ROUTES: [&str; 8] = [
-    "clusters",
-    "listeners",
-    "endpoints",
-    "lb_endpoints",
-    "match",
-    "filter_chains",
-    "routes",
-    "static_resources",
-];
-
 /// A document of systems that are read: what stands there and none of them asked for.
 pub fn of_known(
     file: &str,
@@ -116,21 +24,20 @@ pub fn of_known(
     gather(tree, told, &mut Vec::new(), &mut keys);
     let closed = systems
         .iter()
-        .find_map(|it| CLOSED.iter().find(|(name, _)| *name == it.name));
+        .find_map(|it| Some((it, it.schema.refuses.as_ref()?)));
     let mut others = Vec::new();
     for (path, key) in keys {
         match closed {
-            Some((system, does)) if is_theirs(system, &path) => {
-                let home = HOMES
-                    .iter()
-                    .find(|(it, name, _)| it == system && *name == key.name);
+            Some((system, refuses)) if refuses.place.has(&path) => {
+                let homes = system.schema.homes;
+                let home = homes.iter().find(|(name, _)| *name == key.name);
                 let sentence = format!(
-                    "`{}` stands where {system} has no such field: {does}",
-                    key.name
+                    "`{}` stands where {} has no such field: {}",
+                    key.name, system.name, refuses.how
                 );
                 let remedy = home.map_or(
                     "leave it out, or move it to where the system reads it",
-                    |(_, _, home)| home,
+                    |(_, home)| home,
                 );
                 found.push(Finding::new(
                     file,
@@ -235,7 +142,8 @@ fn gather<'n>(
             continue;
         }
         let parent = path.last().copied().unwrap_or_default();
-        let is_own = OWN.iter().any(|(place, name)| {
+        let mut own = System::all().flat_map(|it| it.schema.own);
+        let is_own = own.any(|(place, name)| {
             (place.is_empty() || *place == parent)
                 && (key.name == *name || place.is_empty() && is_called(key, name))
         });
@@ -246,14 +154,6 @@ fn gather<'n>(
         path.push(&key.name);
         gather(value, told, path, keys);
         path.pop();
-    }
-}
-
-/// Whether a field in this place is one of the system's own messages, which it would refuse.
-fn is_theirs(system: &str, path: &[&str]) -> bool {
-    match system {
-        "envoy" => path.last().is_some_and(|it| NO_ROUTES.contains(it)),
-        _ => path.first() == Some(&"spec"),
     }
 }
 

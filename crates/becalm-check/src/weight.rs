@@ -11,14 +11,18 @@ use crate::code;
 use crate::finding::Finding;
 use crate::mapping::{Mapping, Origin};
 use crate::severity::Severity;
-use crate::system::System;
+use crate::system::{Follows, System};
 
 /// Whether the file itself says something about retrying.
-pub fn is_written(mapping: &Mapping) -> bool {
+pub fn is_written(mapping: &Mapping, system: &System) -> bool {
     let own = |it: &Origin| matches!(it, Origin::Line(_) | Origin::Unknown(..));
     let counted = |key: &str, it: &Origin| {
-        let is_said = key == "attempts" || mapping.system == "aws-config";
-        is_said && mapping.system != "nginx" && matches!(it, Origin::Derived(..))
+        let is_said = match system.follows {
+            Follows::Attempts => key == "attempts",
+            Follows::Nothing => false,
+            Follows::All => true,
+        };
+        is_said && matches!(it, Origin::Derived(..))
     };
     let is_time = |key: &str| ["deadline", "attempt_timeout"].contains(&key);
     let mut origins = mapping.origins.iter().filter(|(key, _)| !is_time(key));
@@ -26,16 +30,15 @@ pub fn is_written(mapping: &Mapping) -> bool {
 }
 
 /// How bad it is.
-pub fn severity(mapping: &Mapping, lint: &str, has_remedy: bool) -> Severity {
-    // A mode of the AWS SDKs says nothing of methods.
+pub fn severity(mapping: &Mapping, system: &System, lint: &str, has_remedy: bool) -> Severity {
     let is_own = |it: &Origin| matches!(it, Origin::Line(_) | Origin::Derived(..));
     let mut origins = mapping.origins.iter();
-    let asks =
-        mapping.system != "aws-config" && origins.any(|(key, it)| *key == "retry_on" && is_own(it));
-    let elsewhere = ELSEWHERE.iter().find(|(it, _)| *it == mapping.system);
-    let is_elsewhere = elsewhere.is_some_and(|(_, lints)| lints.contains(&lint));
+    // A mode that stands for all says nothing of methods.
+    let is_mode = system.follows == Follows::All;
+    let asks = !is_mode && origins.any(|(key, it)| *key == "retry_on" && is_own(it));
+    let is_elsewhere = system.elsewhere.contains(&lint);
     match lint {
-        _ if !is_written(mapping) => Severity::Note,
+        _ if !is_written(mapping, system) => Severity::Note,
         "repeats-non-idempotent" if asks => Severity::Error,
         "no-bound" | "unlimited-without-budget" => Severity::Error,
         // No setting of a system that has this budget is another one.
@@ -51,23 +54,6 @@ pub fn severity(mapping: &Mapping, lint: &str, has_remedy: bool) -> Severity {
 
 /// Attempts that are usual: three retries.
 const FEW: u32 = 4;
-
-/// What is set in code or in another object, if at all, and not in the file that has the retries.
-const ELSEWHERE: [(&str, &[&str]); 7] = [
-    ("istio", &["no-budget"]),
-    ("gateway-api", &["no-budget"]),
-    ("linkerd", &["no-budget", "retries-at-once", "no-growth"]),
-    ("spring-cloud-gateway", &["no-budget"]),
-    (
-        "resilience4j",
-        &["no-budget", "no-deadline", "no-total-time"],
-    ),
-    ("dotnet-resilience", &["no-budget", "breaker-no-jitter"]),
-    (
-        "aws-config",
-        &["hints-clamped", "no-deadline", "no-total-time"],
-    ),
-];
 
 /// What a finding is where the file says nothing about retrying, and the system does it by itself.
 pub fn of_default(finding: &mut Finding) {
@@ -129,13 +115,12 @@ fn connects_alone(mapping: &Mapping) -> bool {
 pub fn remedy(system: &System, lint: &str) -> String {
     let lacks = LACKS.iter().find(|(it, _)| *it == lint);
     let lacks = lacks.map_or("no setting against it", |(_, it)| it);
-    format!("{} has {lacks}; {}", system.title, fewer(system.name))
+    format!("{} has {lacks}; {}", system.title, fewer(system))
 }
 
 /// How this system repeats less.
-pub fn fewer(system: &str) -> &'static str {
-    let fewer = FEWER.iter().find(|(it, _)| *it == system);
-    fewer.map_or("retry less often", |(_, it)| it)
+pub fn fewer(system: &System) -> &'static str {
+    system.fewer.unwrap_or("retry less often")
 }
 
 /// What a system lacks that has no remedy against a lint.
@@ -152,24 +137,4 @@ const LACKS: [(&str, &str); 12] = [
     ("concurrency-alone", "no budget by a share of requests"),
     ("repeats-non-idempotent", "no list of methods"),
     ("repeats-what-may-be-done", "no way to tell what was done"),
-];
-
-/// How a system repeats less.
-const FEWER: [(&str, &str); 13] = [
-    ("envoy", "lower `num_retries`"),
-    ("istio", "lower `attempts`"),
-    ("envoy-gateway", "lower `numRetries`"),
-    ("gateway-api", "lower `attempts`"),
-    (
-        "linkerd",
-        "lower `retry.linkerd.io/limit`, or leave `isRetryable` out",
-    ),
-    ("grpc", "lower `maxAttempts`"),
-    ("spring-cloud-gateway", "lower `retries`"),
-    ("resilience4j", "lower `maxAttempts`"),
-    ("dotnet-resilience", "lower `MaxRetryAttempts`"),
-    ("nginx", "lower `proxy_next_upstream_tries`"),
-    ("haproxy", "lower `retries`"),
-    ("ingress-nginx", "lower `proxy-next-upstream-tries`"),
-    ("aws-config", "lower `max_attempts`"),
 ];

@@ -11,7 +11,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 
 pub(super) const BECALM: System = System {
     name: "becalm",
@@ -20,6 +20,10 @@ pub(super) const BECALM: System = System {
     evidence: Evidence::Run,
     form: Form::Text,
     remedies: &[],
+    fewer: None,
+    elsewhere: &[],
+    follows: Follows::Attempts,
+    schema: Schema::OPEN,
 };
 
 /// A TOML file whose keys are those of a policy, but for slips.

@@ -9,14 +9,14 @@ use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
 
 use super::envoy::{KEYS, Words, at_most, at_most_share, base_alone, timeouts};
-use super::kubernetes::{check, is_of};
+use super::kubernetes::{REFUSES, check, is_of};
 use crate::code;
 use crate::document::{Document, Node};
 use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 use crate::template::is_placeholder;
 use crate::told::Told;
 
@@ -27,6 +27,19 @@ pub(super) const ENVOY_GATEWAY: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
+    fewer: Some("lower `numRetries`"),
+    elsewhere: &[],
+    follows: Follows::Attempts,
+    schema: Schema {
+        refuses: Some(REFUSES),
+        homes: &[
+            ("retry", "move it into `spec`"),
+            ("numRetries", "move it into `spec.retry`"),
+        ],
+        own: &[("circuitBreaker", "maxParallelRetries")],
+        tables: list!("retry retryOn perRetry backOff retryBudget"),
+        ..Schema::OPEN
+    },
 };
 
 /// What helps against a lint, by its code.

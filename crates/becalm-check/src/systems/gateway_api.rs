@@ -12,7 +12,7 @@ use becalm::hint::HintMode;
 use becalm::retry_on::{Codes, Failures, RetryOn, Statuses};
 use becalm::{Budget, Jitter, Policy};
 
-use super::kubernetes::{check, is_of, is_same};
+use super::kubernetes::{REFUSES, check, is_of, is_same};
 use super::methods;
 use crate::code;
 use crate::document::{Document, Key, Node, Span};
@@ -20,7 +20,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
 
 pub(super) const GATEWAY_API: System = System {
@@ -30,6 +30,21 @@ pub(super) const GATEWAY_API: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
+    fewer: Some("lower `attempts`"),
+    elsewhere: &["no-budget"],
+    follows: Follows::Attempts,
+    schema: Schema {
+        refuses: Some(REFUSES),
+        homes: &[
+            ("retry", "move it into an item of `spec.rules`"),
+            (
+                "attempts",
+                "move it into `retry` of an item of `spec.rules`",
+            ),
+        ],
+        tables: &["retry"],
+        ..Schema::OPEN
+    },
 };
 
 /// What helps against a lint, by its code.

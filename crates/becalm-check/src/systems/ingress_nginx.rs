@@ -13,7 +13,7 @@ use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::meant::did_you_mean;
 use crate::reading::Reading;
-use crate::system::{Form, Remedies, System};
+use crate::system::{Follows, Form, Remedies, Schema, System};
 use crate::told::Told;
 
 pub(super) const INGRESS_NGINX: System = System {
@@ -23,6 +23,10 @@ pub(super) const INGRESS_NGINX: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
+    fewer: Some("lower `proxy-next-upstream-tries`"),
+    elsewhere: &[],
+    follows: Follows::Attempts,
+    schema: Schema::OPEN,
 };
 
 /// What helps against a lint, by its code.

@@ -4,6 +4,13 @@ use crate::code;
 use crate::document::{Document, Node, Value};
 use crate::meant::did_you_mean;
 use crate::reading::Reading;
+use crate::system::{Knows, Refuses};
+
+/// What the server does with a field that the schema of a resource does not have.
+pub const REFUSES: Refuses = Refuses {
+    place: Knows::Below("spec"),
+    how: "kubectl refuses the resource, or the field is dropped without a word",
+};
 
 /// The resources of a document: of a list, as `kubectl get` prints it, its items.
 pub fn resources(tree: Node) -> Vec<Node> {
@@ -53,9 +60,10 @@ pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, fields:
         }
         let remedy = did_you_mean(&key.name, "the fields", fields);
         let sentence = format!(
-            "{} has no field `{}` in {what}: kubectl refuses the resource, or the field is dropped without a word",
+            "{} has no field `{}` in {what}: {}",
             reading.who(),
-            key.name
+            key.name,
+            REFUSES.how
         );
         reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
     }

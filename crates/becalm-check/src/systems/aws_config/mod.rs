@@ -14,7 +14,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 use ini::sections;
 use mode::{Generation, MODES, Mode};
 use profiles::{Profile, profiles};
@@ -27,6 +27,10 @@ pub(super) const AWS_CONFIG: System = System {
     evidence: Evidence::Run,
     form: Form::Text,
     remedies: REMEDIES,
+    fewer: Some("lower `max_attempts`"),
+    elsewhere: &["hints-clamped", "no-deadline", "no-total-time"],
+    follows: Follows::All,
+    schema: Schema::OPEN,
 };
 
 /// What helps against a lint, by its code.

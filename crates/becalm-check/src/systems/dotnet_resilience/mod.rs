@@ -21,7 +21,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 use options::Options;
 use sections::{Kind, Section, sections};
 
@@ -32,6 +32,10 @@ pub(super) const DOTNET_RESILIENCE: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
+    fewer: Some("lower `MaxRetryAttempts`"),
+    elsewhere: &["no-budget", "breaker-no-jitter"],
+    follows: Follows::Attempts,
+    schema: Schema::OPEN,
 };
 
 /// What helps against a lint, by its code.

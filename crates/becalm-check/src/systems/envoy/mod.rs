@@ -18,7 +18,7 @@ use crate::document::{Document, Node};
 use crate::evidence::Evidence;
 use crate::list::list;
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Knows, Refuses, Schema, System};
 use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, at, entry, field, items};
 use retry_policy::Place;
 
@@ -33,6 +33,39 @@ pub(super) const ENVOY: System = System {
     evidence: Evidence::Run,
     form: Form::Tree,
     remedies: REMEDIES,
+    fewer: Some("lower `num_retries`"),
+    elsewhere: &[],
+    follows: Follows::Attempts,
+    schema: Schema {
+        refuses: Some(Refuses {
+            place: Knows::Of(list!(
+                "clusters listeners endpoints lb_endpoints match filter_chains routes static_resources"
+            )),
+            how: "Envoy refuses the file",
+        }),
+        homes: &[
+            (
+                "retry_policy",
+                "move it into `route` of a route, or into a virtual host",
+            ),
+            (
+                "hedge_policy",
+                "move it into `route` of a route, or into a virtual host",
+            ),
+            ("num_retries", "move it into a `retry_policy`"),
+            ("retry_on", "move it into a `retry_policy`"),
+        ],
+        own: &[
+            ("thresholds", "max_retries"),
+            ("thresholds", "maxRetries"),
+            ("thresholds", "retry_budget"),
+            ("thresholds", "retryBudget"),
+            ("virtual_hosts", "include_request_attempt_count"),
+            ("virtual_hosts", "include_attempt_count_in_response"),
+            ("virtual_hosts", "include_is_timeout_retry_header"),
+        ],
+        ..Schema::OPEN
+    },
 };
 
 /// What helps against a lint, by its code.

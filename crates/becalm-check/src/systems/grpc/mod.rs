@@ -16,7 +16,7 @@ use crate::document::{Document, Node, Span};
 use crate::evidence::Evidence;
 use crate::mapping::Draft;
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 use fields::{Client, field, is_list, is_number, is_quoted, number, spelled};
 
 pub(super) const GRPC: System = System {
@@ -26,6 +26,10 @@ pub(super) const GRPC: System = System {
     evidence: Evidence::Run,
     form: Form::Tree,
     remedies: REMEDIES,
+    fewer: Some("lower `maxAttempts`"),
+    elsewhere: &[],
+    follows: Follows::Attempts,
+    schema: Schema::OPEN,
 };
 
 /// What helps against a lint, by its code.

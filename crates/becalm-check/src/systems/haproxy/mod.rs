@@ -23,7 +23,7 @@ use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::said::Said;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 pub(super) use configuration::Files;
 use lines::{Section, sections};
 use proxies::Proxy;
@@ -35,6 +35,10 @@ pub(super) const HAPROXY: System = System {
     evidence: Evidence::Run,
     form: Form::Text,
     remedies: REMEDIES,
+    fewer: Some("lower `retries`"),
+    elsewhere: &[],
+    follows: Follows::Attempts,
+    schema: Schema::OPEN,
 };
 
 /// What helps against a lint, by its code.

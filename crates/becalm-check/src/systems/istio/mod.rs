@@ -14,7 +14,7 @@ use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
 
 use super::envoy::{KEYS, Words, timeouts};
-use super::kubernetes::{check, is_of};
+use super::kubernetes::{REFUSES, check, is_of};
 use super::methods;
 use crate::code;
 use crate::document::{Document, Node, Span, Value};
@@ -22,7 +22,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::Draft;
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
 use handed::{Given, Root};
 
@@ -33,7 +33,27 @@ pub(super) const ISTIO: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
+    fewer: Some("lower `attempts`"),
+    elsewhere: &["no-budget"],
+    follows: Follows::Attempts,
+    schema: Schema {
+        refuses: Some(REFUSES),
+        homes: &[
+            (
+                "retries",
+                "move it beside `route`, into the item of `spec.http`",
+            ),
+            ("attempts", IN_RETRIES),
+            ("retryOn", IN_RETRIES),
+            ("perTryTimeout", IN_RETRIES),
+        ],
+        own: &[("http", "maxRetries")],
+        tables: &["retries"],
+        ..Schema::OPEN
+    },
 };
+
+const IN_RETRIES: &str = "write it in `retries` of an item of `spec.http`";
 
 /// What helps against a lint, by its code.
 const REMEDIES: &[(&str, &str)] = &[

@@ -7,10 +7,11 @@ mod annotations;
 mod conditions;
 mod profile;
 
+use super::kubernetes::REFUSES;
 use crate::document::{Document, Node};
 use crate::evidence::Evidence;
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 
 pub(super) const LINKERD: System = System {
     name: "linkerd",
@@ -19,6 +20,18 @@ pub(super) const LINKERD: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
+    fewer: Some("lower `retry.linkerd.io/limit`, or leave `isRetryable` out"),
+    elsewhere: &["no-budget", "retries-at-once", "no-growth"],
+    follows: Follows::Attempts,
+    schema: Schema {
+        refuses: Some(REFUSES),
+        homes: &[
+            ("isRetryable", "move it into an item of `spec.routes`"),
+            ("retryBudget", "move it into `spec`"),
+        ],
+        tables: &["retryBudget"],
+        ..Schema::OPEN
+    },
 };
 
 /// What helps against a lint, by its code.

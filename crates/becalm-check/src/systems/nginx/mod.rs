@@ -20,7 +20,7 @@ use crate::document::{Document, Node};
 use crate::evidence::Evidence;
 use crate::reading::Reading;
 use crate::said::Said;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 use directives::{Directive, Word, directives};
 pub(super) use includes::Files;
 pub(super) use passes::at_once;
@@ -35,6 +35,10 @@ pub(super) const NGINX: System = System {
     evidence: Evidence::Run,
     form: Form::Text,
     remedies: REMEDIES,
+    fewer: Some("lower `proxy_next_upstream_tries`"),
+    elsewhere: &[],
+    follows: Follows::Nothing,
+    schema: Schema::OPEN,
 };
 
 /// What helps against a lint, by its code.

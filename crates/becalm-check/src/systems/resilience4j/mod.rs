@@ -18,7 +18,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
 use instance::Levels;
 
@@ -29,6 +29,18 @@ pub(super) const RESILIENCE4J: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
+    fewer: Some("lower `maxAttempts`"),
+    elsewhere: &["no-budget", "no-deadline", "no-total-time"],
+    follows: Follows::Attempts,
+    schema: Schema {
+        own: &[
+            ("", "failAfterMaxAttempts"),
+            ("", "consumeResultBeforeRetryAttempt"),
+        ],
+        tables: &["retry"],
+        of_no_table: code::NOT_UNDERSTOOD,
+        ..Schema::OPEN
+    },
 };
 
 /// What helps against a lint, by its code.

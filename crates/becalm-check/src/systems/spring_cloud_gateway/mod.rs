@@ -20,7 +20,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::Draft;
 use crate::reading::Reading;
-use crate::system::{Form, System};
+use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
 use filter::Filter;
 use server::{Kind, SERVERS, Server};
@@ -32,6 +32,14 @@ pub(super) const SPRING_CLOUD_GATEWAY: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
+    fewer: Some("lower `retries`"),
+    elsewhere: &["no-budget"],
+    follows: Follows::Attempts,
+    schema: Schema {
+        tables: &["backoff"],
+        of_no_table: code::NOT_UNDERSTOOD,
+        ..Schema::OPEN
+    },
 };
 
 /// What a filter Retry says, in the keys of a policy.
