@@ -137,7 +137,7 @@ fn of_file<'a>(
         template_of(file, span, "file", holds_retries(text), found);
         return;
     }
-    if is_named(file, &[".toml"]) {
+    if is_named(file, TOML) && systems.iter().all(Vec::is_empty) {
         of_toml(file, whole, by, found);
         return;
     }
@@ -317,6 +317,9 @@ fn keys_that_stand_twice(file: File<'_>, tree: &Node, found: &mut Checked) {
     }
 }
 
+/// How files of TOML end.
+const TOML: &[&str] = &[".toml"];
+
 /// How the documents of a check are read.
 #[derive(Clone, Copy)]
 struct By<'a> {
@@ -352,7 +355,9 @@ impl<'a> By<'a> {
                 together,
                 merges: &read.merges,
             };
-            self.recognised(Form::Tree, &document)
+            let mut rows = self.recognised(Form::Tree, &document);
+            rows.retain(|it| it.system.schema.is_toml || !is_named(file, TOML));
+            rows
         });
         systems.collect()
     }

@@ -1,7 +1,7 @@
 //! Which trees does a file hold?
 
-use crate::document::properties;
-use crate::document::{Node, Read, Span, Unread, documents};
+use crate::document::{Node, Span, Unread, documents};
+use crate::document::{properties, toml};
 use crate::file::File;
 use crate::systems::kubernetes;
 use crate::template;
@@ -27,16 +27,20 @@ impl Parsed {
                 ..Self::default()
             };
         }
-        let is_toml = is_named(file, &[".toml"]);
-        let read = if is_toml {
-            Read::default()
-        } else {
-            documents(text)
-        };
-        let is_tree = |it: &Node| it.is_table() || !it.items().is_empty();
-        if is_toml || !(is_named(file, TREES) || read.documents.iter().any(is_tree)) {
+        if is_named(file, &[".toml"]) {
             let template = template::first(text);
-            if template.is_some() || is_toml {
+            let tree = template.is_none().then(|| toml::document(text));
+            return Self {
+                template,
+                trees: tree.flatten().into_iter().collect(),
+                ..Self::default()
+            };
+        }
+        let read = documents(text);
+        let is_tree = |it: &Node| it.is_table() || !it.items().is_empty();
+        if !(is_named(file, TREES) || read.documents.iter().any(is_tree)) {
+            let template = template::first(text);
+            if template.is_some() {
                 return Self {
                     template,
                     ..Self::default()

@@ -54,6 +54,8 @@ pub enum Follows {
 /// What of retries the files of a system may hold, and where.
 #[derive(Debug)]
 pub struct Schema {
+    /// Whether its files may be TOML as well.
+    pub is_toml: bool,
     /// What it does with a field that it does not have.
     pub refuses: Option<Refuses>,
     /// Where it reads a key: what to do with one that stands elsewhere.
@@ -69,6 +71,7 @@ pub struct Schema {
 impl Schema {
     /// Fields are ignored where they are not known.
     pub const OPEN: Self = Self {
+        is_toml: false,
         refuses: None,
         homes: &[],
         own: &[],
@@ -80,29 +83,10 @@ impl Schema {
 /// What a system does with a field that it does not have.
 #[derive(Debug)]
 pub struct Refuses {
-    /// Where it does.
-    pub place: Knows,
+    /// Whether a key of the mapping at this path is where it knows all fields.
+    pub place: fn(&[&str]) -> bool,
     /// What it does.
     pub how: &'static str,
-}
-
-/// Where a system knows all fields.
-#[derive(Debug)]
-pub enum Knows {
-    /// Below this key of the document.
-    Below(&'static str),
-    /// In a mapping, or the items of a list, of one of these keys.
-    Of(&'static [&'static str]),
-}
-
-impl Knows {
-    /// Whether a key of the mapping at this path is there.
-    pub fn has(&self, path: &[&str]) -> bool {
-        match self {
-            Self::Below(key) => path.first() == Some(key),
-            Self::Of(keys) => path.last().is_some_and(|it| keys.contains(it)),
-        }
-    }
 }
 
 impl System {

@@ -28,7 +28,7 @@ pub fn of_known(
     let mut others = Vec::new();
     for (path, key) in keys {
         match closed {
-            Some((system, refuses)) if refuses.place.has(&path) => {
+            Some((system, refuses)) if (refuses.place)(&path) => {
                 let homes = system.schema.homes;
                 let home = homes.iter().find(|(name, _)| *name == key.name);
                 let sentence = format!(
@@ -162,10 +162,6 @@ fn whose(tree: &Node) -> String {
     let text = |key: &str| tree.get(key).and_then(Node::text);
     let has = |path: &[&str]| tree.at(path).is_some();
     let known = [
-        (
-            has(&["http", "middlewares"]) || has(&["http", "routers"]),
-            "Traefik",
-        ),
         (has(&["_format_version"]), "Kong"),
         (has(&["services"]) && has(&["version"]), "Compose"),
         (has(&["spring"]), "Spring"),

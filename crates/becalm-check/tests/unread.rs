@@ -114,9 +114,9 @@ fn systems_that_are_not_read_are_named_with_their_keys() {
     for (name, text, line, word) in [
         (
             "a.yaml",
-            "http:\n  middlewares:\n    again:\n      retry: {attempts: 4}\n",
+            "services:\n  web:\n    image: shop\n    deploy: {restart_policy: {max_attempts: 4}}\nversion: '3'\n",
             4,
-            "Traefik",
+            "Compose",
         ),
         (
             "a.yaml",

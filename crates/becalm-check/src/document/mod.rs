@@ -4,13 +4,15 @@ mod bounds;
 mod comments;
 mod node;
 pub(crate) mod properties;
+pub(crate) mod toml;
 mod yaml;
 
 use std::borrow::Cow;
 
 pub use bounds::{DEEPEST, LONGEST};
+pub(crate) use node::Asked;
 pub use node::{Key, Node, Span, Value};
-pub(crate) use yaml::{Read, Unread, documents};
+pub(crate) use yaml::{Unread, documents};
 
 /// The text with each line ended by a line feed, as YAML has it: a carriage return alone ends one, too.
 pub(crate) fn in_lines(text: &str) -> Cow<'_, str> {

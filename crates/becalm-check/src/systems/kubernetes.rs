@@ -4,11 +4,11 @@ use crate::code;
 use crate::document::{Document, Node, Value};
 use crate::meant::did_you_mean;
 use crate::reading::Reading;
-use crate::system::{Knows, Refuses};
+use crate::system::Refuses;
 
 /// What the server does with a field that the schema of a resource does not have.
 pub const REFUSES: Refuses = Refuses {
-    place: Knows::Below("spec"),
+    place: |path| path.first() == Some(&"spec"),
     how: "kubectl refuses the resource, or the field is dropped without a word",
 };
 

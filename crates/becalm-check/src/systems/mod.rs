@@ -2,6 +2,7 @@
 
 mod aws_config;
 mod becalm;
+mod cenkalti;
 mod dotnet_resilience;
 mod envoy;
 mod envoy_gateway;
@@ -18,6 +19,7 @@ mod resilience4j;
 mod shared;
 mod spring;
 mod spring_cloud_gateway;
+mod traefik;
 
 pub(crate) use becalm::no_toml;
 pub(crate) use kubernetes::is_same;
@@ -56,6 +58,7 @@ pub(crate) const ALL: &[Row] = &[
     row!(gateway_api::GATEWAY_API),
     row!(linkerd::LINKERD),
     row!(ingress_nginx::INGRESS_NGINX),
+    row!(traefik::TRAEFIK),
     row!(grpc::GRPC),
     row!(spring_cloud_gateway::SPRING_CLOUD_GATEWAY),
     row!(resilience4j::RESILIENCE4J),

@@ -139,6 +139,35 @@ pub const TREES: &[Tree] = &[
         ],
     },
     Tree {
+        name: "traefik.yaml",
+        text: r#"{"http": {
+            "routers": {"orders": {"rule": "Host(`orders.example.com`)", "middlewares": ["again"], "service": "orders"}},
+            "middlewares": {"again": {"retry": {"attempts": 3, "initialInterval": "200ms", "timeout": "10s", "status": ["502-504"],
+                "disableRetryOnNetworkError": true}}},
+            "services": {"orders": {"loadBalancer": {"serversTransport": "quick", "servers": [{"url": "http://10.0.0.1"}, {"url": "http://10.0.0.2"}]}}},
+            "serversTransports": {"quick": {"forwardingTimeouts": {"dialTimeout": "1s", "responseHeaderTimeout": "2s"}}}}}"#,
+        keys: &["retry", "attempts", "disableRetryOnNetworkError"],
+    },
+    Tree {
+        name: "traefik-middleware.yaml",
+        text: r#"{"apiVersion": "traefik.io/v1alpha1", "kind": "Middleware", "metadata": {"name": "again", "namespace": "shop"},
+            "spec": {"retry": {"attempts": 3, "initialInterval": "200ms", "timeout": "10s"}}}"#,
+        keys: &["retry", "attempts"],
+    },
+    Tree {
+        name: "compose.yaml",
+        text: r#"{"services": {"orders": {"image": "orders", "deploy": {"replicas": 2}, "healthcheck": {"test": "true", "retries": 5}, "labels": {
+            "traefik.http.routers.orders.middlewares": "again",
+            "traefik.http.middlewares.again.retry.attempts": "3",
+            "traefik.http.middlewares.again.retry.initialinterval": "200ms",
+            "traefik.http.middlewares.again.retry.timeout": "10s"}}},
+            "networks": {"shop": {"driver": "bridge"}}}"#,
+        keys: &[
+            "traefik.http.middlewares.again.retry.attempts",
+            "traefik.http.middlewares.again.retry.initialinterval",
+        ],
+    },
+    Tree {
         name: "grpc.json",
         text: r#"{"methodConfig": [{"name": [{"service": "shop.v1.Orders", "method": "Find"}], "timeout": "5s",
             "retryPolicy": {"maxAttempts": 3, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 3,

@@ -18,7 +18,7 @@ use crate::document::{Document, Node};
 use crate::evidence::Evidence;
 use crate::list::list;
 use crate::reading::Reading;
-use crate::system::{Follows, Form, Knows, Refuses, Schema, System};
+use crate::system::{Follows, Form, Refuses, Schema, System};
 use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, at, entry, field, items};
 use retry_policy::Place;
 
@@ -38,9 +38,7 @@ pub(super) const ENVOY: System = System {
     follows: Follows::Attempts,
     schema: Schema {
         refuses: Some(Refuses {
-            place: Knows::Of(list!(
-                "clusters listeners endpoints lb_endpoints match filter_chains routes static_resources"
-            )),
+            place: |path| path.last().is_some_and(|it| NO_ROUTES.contains(it)),
             how: "Envoy refuses the file",
         }),
         homes: &[
@@ -67,6 +65,10 @@ pub(super) const ENVOY: System = System {
         ..Schema::OPEN
     },
 };
+
+/// Messages that hold none of the fields of a route.
+const NO_ROUTES: &[&str] =
+    list!("clusters listeners endpoints lb_endpoints match filter_chains routes static_resources");
 
 /// What helps against a lint, by its code.
 const REMEDIES: &[(&str, &str)] = &[

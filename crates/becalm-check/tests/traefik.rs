@@ -1,0 +1,170 @@
+//! What Traefik makes of its middlewares, read in its source: attempts, waits, and what is repeated.
+
+use std::fmt::Write as _;
+
+use becalm::retry_on::Methods;
+use becalm_check::{Checked, File, Mapping, Settings, Severity, check};
+
+fn of(name: &str, text: &str) -> Checked {
+    check(&[File::new(name, text)], &Settings::default())
+}
+
+fn one(name: &str, text: &str) -> Mapping {
+    let checked = of(name, text);
+    let [one] = &checked.mappings[..] else {
+        panic!("{name}: {checked:#?}");
+    };
+    one.clone()
+}
+
+/// As `inputs/h12-traefik.yaml` has it, and in each other form.
+#[test]
+fn a_middleware_is_the_same_in_each_form() {
+    let forms = [
+        (
+            "dynamic.yaml",
+            "http:\n  middlewares:\n    again:\n      retry: {attempts: 40, initialInterval: 100ms}\n",
+        ),
+        (
+            "dynamic.toml",
+            "[http.middlewares.again.retry]\nattempts = 40\ninitialInterval = \"100ms\"\n",
+        ),
+        (
+            "middleware.yaml",
+            "apiVersion: traefik.io/v1alpha1\nkind: Middleware\nmetadata: {name: again}\nspec:\n  retry: {attempts: 40, initialInterval: 100ms}\n",
+        ),
+        (
+            "compose.yaml",
+            "services:\n  web:\n    labels:\n    - traefik.http.middlewares.again.retry.attempts=40\n    - traefik.http.middlewares.again.retry.initialInterval=100ms\n",
+        ),
+        (
+            "swarm.yaml",
+            "services:\n  web:\n    deploy:\n      labels:\n        traefik.http.middlewares.again.retry.attempts: 40\n        traefik.http.middlewares.again.retry.initialinterval: 100ms\n",
+        ),
+        (
+            "nomad.json",
+            r#"{"job": {"service": {"tags": ["traefik.http.middlewares.again.retry.attempts=40", "traefik.http.middlewares.again.retry.initialinterval=100ms"]}}}"#,
+        ),
+    ];
+    let policies: Vec<_> = forms
+        .iter()
+        .map(|(name, text)| {
+            let mapping = one(name, text);
+            assert_eq!(mapping.system, "traefik", "{name}");
+            assert_eq!(mapping.name, "middleware again", "{name}");
+            mapping.policy.to_string()
+        })
+        .collect();
+    assert!(
+        policies.iter().all(|it| *it == policies[0]),
+        "{policies:#?}"
+    );
+    for (name, text) in forms {
+        let checked = of(name, text);
+        let told = |code: &str| checked.findings.iter().find(|it| it.code == code);
+        let budget = told("no-budget").expect("none of Traefik's");
+        assert_eq!(budget.severity, Severity::Warning, "{name}");
+        assert_eq!(
+            budget.remedy,
+            "Traefik has no budget of retries; lower `attempts`"
+        );
+        // Nothing but what did not reach its server is repeated.
+        assert!(told("repeats-non-idempotent").is_none() && told("hints-ignored").is_none());
+    }
+}
+
+#[test]
+fn a_post_is_repeated_for_a_status_where_it_is_asked_for() {
+    let text = |more: &str| {
+        format!(
+            "http: {{middlewares: {{a: {{retry: {{attempts: 3, initialInterval: 1s, status: [500-599]{more}}}}}}}}}"
+        )
+    };
+    let methods = |text: &str| {
+        let lists = one("a.yaml", text).policy.retry_on;
+        lists.and_then(|it| it.methods.clone())
+    };
+    let known = methods(&text("")).expect("a list");
+    assert!(
+        known.contains("DELETE")
+            && known.contains("PUT")
+            && !known.contains("POST")
+            && !known.contains("PATCH")
+    );
+    let all = text(", retryNonIdempotentMethod: true");
+    assert_eq!(methods(&all), Some(Methods::Any));
+    let checked = of("a.yaml", &all);
+    let told = checked.findings.iter();
+    let told = told.filter(|it| it.severity == Severity::Error);
+    assert_eq!(
+        told.map(|it| it.code).collect::<Vec<_>>(),
+        ["repeats-non-idempotent"]
+    );
+}
+
+/// The checks of health that Compose makes repeat no request.
+#[test]
+fn a_file_of_compose_without_retries_has_no_warning() {
+    let text = "services:\n  web:\n    healthcheck: {test: [CMD, \"true\"], retries: 5}\n    labels: [traefik.enable=true]\n";
+    let checked = of("compose.yaml", text);
+    assert!(
+        checked
+            .findings
+            .iter()
+            .all(|it| it.severity == Severity::Note),
+        "{checked:#?}"
+    );
+}
+
+#[test]
+fn names_that_traefik_does_not_know_are_told_with_what_follows() {
+    for (name, text, what) in [
+        (
+            "a.toml",
+            "[http.middlewares.a.retry]\natempts = 4\n",
+            "refuses the file",
+        ),
+        (
+            "a.toml",
+            "[http.middlewares.a]\nretry = 4\n",
+            "reads a mapping",
+        ),
+        (
+            "a.toml",
+            "[http.routers.a.retry]\nattempts = 4\n",
+            "Traefik refuses the file",
+        ),
+        (
+            "c.yaml",
+            "services: {a: {labels: [traefik.http.middlewares.a.retrys.attempts=4]}}",
+            "none of the labels of this container",
+        ),
+        (
+            "c.yaml",
+            "services: {a: {labels: [traefik.http.routers.a.retry.attempts=4]}}",
+            "none of the labels of this container",
+        ),
+    ] {
+        let checked = of(name, text);
+        let errors = checked.findings.iter();
+        let errors = errors.filter(|it| it.severity == Severity::Error);
+        let errors: Vec<_> = errors.map(|it| &*it.sentence).collect();
+        assert!(
+            errors.iter().any(|it| it.contains(what)),
+            "{text}: {checked:#?}"
+        );
+        assert!(checked.mappings.is_empty(), "{text}");
+    }
+}
+
+/// Twenty thousand middlewares, in less than what a square would take.
+#[test]
+fn many_labels_are_read_in_time() {
+    let mut text = String::from("services:\n  web:\n    labels:\n");
+    for at in 0..20_000 {
+        let _ = writeln!(text, "    - traefik.http.middlewares.m{at}.retry.atempts=4");
+    }
+    let begun = std::time::Instant::now();
+    assert!(of("c.yaml", &text).findings.len() >= 20_000);
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
