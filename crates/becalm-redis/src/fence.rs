@@ -7,6 +7,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value, cmd, pipe};
@@ -40,6 +41,8 @@ pub(crate) struct Client {
 struct Name {
     id: String,
     address: String,
+    /// The server's own end of the connection: after a failover it is another's.
+    server: String,
     /// The run of the server, where the address is that of all clients.
     run: Option<String>,
 }
@@ -57,10 +60,16 @@ impl Client {
         let told = text(answer)?;
         let name = told.strip_prefix("id=").and_then(|rest| {
             let (id, rest) = rest.split_once(" addr=")?;
-            let (address, _) = rest.split_once(" laddr=")?;
-            let (id, address) = (id.to_owned(), address.to_owned());
+            let (address, rest) = rest.split_once(" laddr=")?;
+            let server = rest.split(' ').next()?;
+            let [id, address, server] = [id, address, server].map(ToOwned::to_owned);
             let run = None;
-            Some(Name { id, address, run })
+            Some(Name {
+                id,
+                address,
+                server,
+                run,
+            })
         });
         let name = name.ok_or("it answered CLIENT INFO strangely")?;
         Ok(Self {
@@ -78,6 +87,10 @@ impl Client {
 
     fn is_told_by_run(&self) -> bool {
         self.name.as_ref().is_some_and(Name::has_address_of_all)
+    }
+
+    fn server(&self) -> Option<&str> {
+        Some(&*self.name.as_ref()?.server)
     }
 
     fn run(&self) -> Option<&str> {
@@ -133,11 +146,16 @@ fn not_sent_again(reason: &str) -> RedisError {
 pub(crate) struct Fence {
     /// Not known to be ended, of which all but the last are given up.
     former: Mutex<Vec<Arc<Client>>>,
+    /// Those of a server that was asked no more, since another was dialled, and since when.
+    elsewhere: Mutex<Vec<(Arc<Client>, Instant)>>,
     /// How many connections there were without an answer; [`ANSWERS`] from the first answer on.
     unanswered: AtomicU32,
 }
 
 const ANSWERS: u32 = u32::MAX;
+
+/// How many connections to servers of before are remembered, and for how long: a failover that is taken back comes within it.
+const ELSEWHERE: (usize, Duration) = (8, Duration::from_secs(600));
 
 /// Whether this connection asks, after so many without an answer. A proxy that hangs up on a command which it does not know, or is silent,
 /// fails two dials, and then ever fewer. Two dials that were cut by chance do not decide for the life of a [`Connection`](crate::Connection).
@@ -164,13 +182,19 @@ impl Fence {
         let (alike, apart): (Vec<_>, Vec<_>) = former
             .into_iter()
             .partition(|client| client.is_told_by_run());
+        let elsewhere = self.elsewhere().clone();
+        let all = elsewhere.iter().map(|(client, _)| client).chain(&apart);
+        let all: Vec<_> = all.cloned().collect();
         let who = cmd("CLIENT").arg("INFO").take();
-        let answer = answers(redis, Some(who), &apart).await?;
+        let (answer, missing) = answers(redis, Some(who), &all).await?;
         self.unanswered.store(ANSWERS, order);
         let mut own = Client::of(answer.unwrap_or(Value::Nil));
+        if let Ok(own) = &own {
+            self.remember(missing, own);
+        }
         if !alike.is_empty() || own.as_ref().is_ok_and(Client::is_told_by_run) {
             let which = cmd("INFO").arg("server").take();
-            let answer = answers(redis, Some(which), &[]).await?;
+            let (answer, _) = answers(redis, Some(which), &[]).await?;
             let run = run(answer.unwrap_or(Value::Nil));
             end_alike(redis, alike, &run).await?;
             own = own.and_then(|mut own| {
@@ -187,6 +211,27 @@ impl Fence {
             former.push(Arc::clone(&own));
         }
         Ok(own)
+    }
+
+    /// Those that this server does not know, where another one may.
+    fn remember(&self, missing: Vec<Arc<Client>>, own: &Client) {
+        let (now, mut elsewhere) = (Instant::now(), self.elsewhere());
+        let is_other = |client: &Arc<Client>| client.server() != own.server();
+        let others = missing.into_iter().filter(is_other).map(|client| {
+            let known = elsewhere.iter().find(|(it, _)| Arc::ptr_eq(it, &client));
+            let since = known.map_or(now, |(_, since)| *since);
+            (client, since)
+        });
+        let is_young = |(_, since): &(_, Instant)| now.duration_since(*since) < ELSEWHERE.1;
+        let mut others: Vec<_> = others.filter(is_young).collect();
+        others.drain(..others.len().saturating_sub(ELSEWHERE.0));
+        *elsewhere = others;
+    }
+
+    fn elsewhere(&self) -> std::sync::MutexGuard<'_, Vec<(Arc<Client>, Instant)>> {
+        self.elsewhere
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn former(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Client>>> {
@@ -211,12 +256,12 @@ async fn end_alike(
     answers(redis, None, &of_run).await.map(drop)
 }
 
-/// Asks, and has these ended. The answer to what it asked; an error is a dial that has failed.
+/// Asks, and has these ended. The answer to what it asked, and those that this server does not know; an error is a dial that has failed.
 async fn answers(
     redis: &mut MultiplexedConnection,
     asked: Option<Cmd>,
     former: &[Arc<Client>],
-) -> RedisResult<Option<Value>> {
+) -> RedisResult<(Option<Value>, Vec<Arc<Client>>)> {
     let mut all = pipe();
     let is_asked = asked.is_some();
     if let Some(asked) = asked {
@@ -226,8 +271,9 @@ async fn answers(
         let kill = all.cmd("CLIENT").arg("KILL");
         kill.arg("ID").arg(id).arg("ADDR").arg(address);
     }
+    let mut missing = Vec::new();
     if all.is_empty() {
-        return Ok(None);
+        return Ok((None, missing));
     }
     let answers = redis.send_packed_commands(&all, 0, all.len()).await?;
     for answer in &answers {
@@ -240,12 +286,15 @@ async fn answers(
     let mut answers = answers.into_iter();
     let told = if is_asked { answers.next() } else { None };
     for (client, answer) in former.iter().zip(answers) {
+        if answer == Value::Int(0) {
+            missing.push(Arc::clone(client));
+        }
         let _ = client.end.set(match answer.extract_error() {
             Ok(_) => Ok(()),
             Err(error) => Err(word(&error)),
         });
     }
-    Ok(told)
+    Ok((told, missing))
 }
 
 #[cfg(test)]
@@ -260,12 +309,38 @@ mod tests {
     }
 
     #[test]
+    fn what_another_server_may_know_is_remembered_for_a_while_and_not_all() {
+        let of = |id: usize, server: &str| {
+            let told = format!("id={id} addr=127.0.0.1:50000 laddr={server} fd=8 name= age=0\n");
+            Arc::new(Client::of(Value::BulkString(told.into())).expect("it is read"))
+        };
+        let (fence, other) = (Fence::default(), of(0, "10.0.0.2:6379"));
+        fence.remember(vec![of(1, "10.0.0.2:6379")], &other);
+        assert!(fence.elsewhere().is_empty(), "this server has forgotten it");
+        let all: Vec<_> = (0..20).map(|id| of(id, "10.0.0.1:6379")).collect();
+        fence.remember(all.clone(), &other);
+        let left = fence.elsewhere().clone();
+        assert_eq!(left.len(), 8);
+        assert!(
+            left.iter()
+                .zip(&all[12..])
+                .all(|((it, _), own)| Arc::ptr_eq(it, own))
+        );
+        // Asked again, they are as old as before.
+        fence.remember(all[12..].to_vec(), &other);
+        assert_eq!(fence.elsewhere()[0].1, left[0].1);
+        fence.remember(all[12..].to_vec(), &all[0]);
+        assert!(fence.elsewhere().is_empty());
+    }
+
+    #[test]
     fn who_a_connection_is_is_read_whatever_its_address() {
         for address in ["127.0.0.1:50000", "[::1]:50000", "/run/a b/redis:0"] {
             let told = format!("id=17 addr={address} laddr=127.0.0.1:6379 fd=8 name= age=0\n");
             let client = Client::of(Value::BulkString(told.into())).expect("it is read");
             let name = client.name.as_ref().expect("it is told");
             assert_eq!((&*name.id, &*name.address), ("17", address));
+            assert_eq!(client.server(), Some("127.0.0.1:6379"));
             assert_eq!(client.is_told_by_run(), address.starts_with('/'));
         }
         for other in [Value::Okay, Value::Nil, Value::BulkString(b"PONG".to_vec())] {

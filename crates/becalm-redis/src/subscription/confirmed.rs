@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::io;
 
 use becalm::classify::{Class, redis as words};
-use redis::{Cmd, Msg, PushInfo, PushKind, RedisError, RedisResult, Value, cmd};
+use redis::{Cmd, Msg, PushInfo, PushKind, RedisError, RedisResult, ServerError, Value, cmd};
 
 use super::{Event, Topic};
 
@@ -24,8 +24,18 @@ pub(super) struct Confirmed {
     awaited: VecDeque<Awaited>,
     /// How many of these are to be answered until nothing more is missed.
     again: usize,
+    /// Those that the server cannot serve now, to be asked for again.
+    interrupted: VecDeque<Topic>,
+    /// Those of which the caller was told so, until they are heard.
+    down: HashSet<Topic>,
     events: VecDeque<Event>,
 }
+
+/// What a node of a cluster says of one slot while it goes on with the others.
+const OF_ONE: [&str; 2] = ["CLUSTERDOWN", "TRYAGAIN"];
+
+/// As many topics are asked for again at once.
+const AT_ONCE: usize = 100;
 
 enum Awaited {
     Subscribed(Topic, u64),
@@ -39,6 +49,8 @@ impl Confirmed {
         self.told.retain(|topic| wanted.contains(topic));
         self.asked.clear();
         self.awaited.clear();
+        self.interrupted.clear();
+        self.down.clear();
         self.again = self.told.len();
         // Those first that are missing since the loss.
         let (again, new): (Vec<_>, Vec<_>) =
@@ -49,17 +61,50 @@ impl Confirmed {
 
     /// What to send after a topic was added or removed, if anything.
     pub fn change(&mut self, topic: Topic, is_wanted: bool) -> Option<Cmd> {
+        self.interrupted.retain(|other| *other != topic);
         match (is_wanted, self.asked.contains_key(&topic)) {
             (true, false) => Some(self.subscribe(topic)),
             (false, true) => {
-                self.asked.remove(&topic);
-                self.told.remove(&topic);
+                self.forget(&topic);
                 let command = topic.unsubscribe();
                 self.awaited.push_back(Awaited::Unsubscribed(topic));
                 Some(command)
             }
-            _ => None,
+            (false, false) => {
+                self.forget(&topic);
+                None
+            }
+            (true, true) => None,
         }
+    }
+
+    fn forget(&mut self, topic: &Topic) {
+        self.asked.remove(topic);
+        self.told.remove(topic);
+        self.down.remove(topic);
+    }
+
+    /// Whether topics are to be asked for again.
+    pub fn has_interrupted(&self) -> bool {
+        !self.interrupted.is_empty()
+    }
+
+    /// What to send to ask for them again.
+    pub fn ask_again(&mut self) -> Vec<Cmd> {
+        let some = self.interrupted.len().min(AT_ONCE);
+        let topics: Vec<_> = self.interrupted.drain(..some).collect();
+        let asks = topics.into_iter().map(|topic| self.subscribe(topic));
+        asks.collect()
+    }
+
+    /// This topic is not heard, and will be.
+    fn interrupt(&mut self, topic: Topic, error: RedisError) {
+        self.asked.remove(&topic);
+        if self.down.insert(topic.clone()) {
+            let event = Event::Interrupted(topic.clone(), error);
+            self.events.push_back(event);
+        }
+        self.interrupted.push_back(topic);
     }
 
     /// What to send to hear whether the server is there.
@@ -102,12 +147,22 @@ impl Confirmed {
         };
         match self.awaited.pop_front() {
             Some(Awaited::Subscribed(awaited, question)) if is_subscribed && awaited == topic => {
-                if self.asked.get(&topic) == Some(&question) && self.told.insert(topic.clone()) {
-                    self.events.push_back(Event::Subscribed(topic));
+                if self.asked.get(&topic) == Some(&question) {
+                    self.is_heard(topic);
                 }
             }
             Some(Awaited::Unsubscribed(awaited)) if !is_subscribed && awaited == topic => {}
-            // Such as a slot that has moved away with its channels.
+            // Its slot has left the node.
+            other if !is_subscribed && self.asked.contains_key(&topic) => {
+                if let Some(other) = other {
+                    self.awaited.push_front(other);
+                }
+                self.interrupt(
+                    topic,
+                    io::Error::other("its slot has left the server").into(),
+                );
+                return Ok(());
+            }
             _ => return Err(strange()),
         }
         self.was_answered();
@@ -117,16 +172,15 @@ impl Confirmed {
     fn answered(&mut self, answer: Value) -> RedisResult<()> {
         match (self.awaited.pop_front(), answer) {
             (Some(Awaited::Subscribed(topic, question)), Value::ServerError(error)) => {
-                let reply = format!("{} {}", error.code(), error.details().unwrap_or_default());
-                // Channels that live elsewhere stay there: one server is all that is known.
-                let is_elsewhere = ["MOVED", "ASK"].contains(&error.code());
-                let class = words::classify("SUBSCRIBE", &reply).class;
-                if class != Class::Permanent && !is_elsewhere {
+                let is_asked = self.asked.get(&topic) == Some(&question);
+                if OF_ONE.contains(&error.code()) {
+                    if is_asked {
+                        self.interrupt(topic, error.into());
+                    }
+                } else if passes(&error) {
                     return Err(error.into());
-                }
-                if self.asked.get(&topic) == Some(&question) {
-                    self.asked.remove(&topic);
-                    self.told.remove(&topic);
+                } else if is_asked {
+                    self.forget(&topic);
                     self.events.push_back(Event::Refused(topic, error.into()));
                 }
             }
@@ -142,8 +196,24 @@ impl Confirmed {
         if self.again > 0 {
             self.again -= 1;
             if self.again == 0 {
-                self.events.push_back(Event::MayHaveMissed);
+                self.may_have_missed();
             }
+        }
+    }
+
+    fn is_heard(&mut self, topic: Topic) {
+        let was_down = self.down.remove(&topic);
+        if self.told.insert(topic.clone()) {
+            self.events.push_back(Event::Subscribed(topic));
+        } else if was_down {
+            self.may_have_missed();
+        }
+    }
+
+    /// Once for those that come back together.
+    fn may_have_missed(&mut self) {
+        if !matches!(self.events.back(), Some(Event::MayHaveMissed)) {
+            self.events.push_back(Event::MayHaveMissed);
         }
     }
 
@@ -155,6 +225,14 @@ impl Confirmed {
         self.awaited.push_back(awaited);
         command
     }
+}
+
+/// Whether the state of the server that this tells of passes.
+fn passes(error: &ServerError) -> bool {
+    let reply = format!("{} {}", error.code(), error.details().unwrap_or_default());
+    // Channels that live elsewhere stay there: one server is all that is known.
+    let is_elsewhere = ["MOVED", "ASK"].contains(&error.code());
+    words::classify("SUBSCRIBE", &reply).class != Class::Permanent && !is_elsewhere
 }
 
 fn is_message(kind: &PushKind) -> bool {
@@ -248,6 +326,52 @@ mod tests {
         assert!(events(&mut confirmed)[0].starts_with("Refused(Channel(\"a\")"));
         let busy = error("-BUSY Redis is busy running a script\r\n");
         assert!(confirmed.heard(busy).is_err());
+    }
+
+    #[test]
+    fn a_topic_that_a_node_cannot_serve_now_is_asked_for_again_and_the_others_go_on() {
+        let down = b"-CLUSTERDOWN Hash slot not served\r\n";
+        let down = || redis::parse_redis_value(down).expect("a value");
+        let mut confirmed = Confirmed::default();
+        confirmed.begin(&wanted(&["a", "b", "c"]));
+        confirmed.heard(confirms("subscribe", "a")).expect("asked");
+        confirmed.heard(down()).expect("the others go on");
+        confirmed.heard(down()).expect("the others go on");
+        let told = events(&mut confirmed);
+        assert!(
+            told[1].starts_with("Interrupted(Channel(\"b\")"),
+            "{told:?}"
+        );
+        // It is told once; one that is wanted no more is not asked for.
+        assert!(confirmed.change("c".into(), false).is_none());
+        for _ in 0..2 {
+            assert_eq!(confirmed.ask_again().len(), 1);
+            confirmed.heard(down()).expect("the others go on");
+            assert_eq!(events(&mut confirmed).len(), 0);
+        }
+        assert_eq!(confirmed.ask_again().len(), 1);
+        confirmed.heard(confirms("subscribe", "b")).expect("asked");
+        assert_eq!(events(&mut confirmed), ["Subscribed(Channel(\"b\"))"]);
+        assert!(!confirmed.has_interrupted() && !confirmed.is_due());
+
+        // Its slot leaves the node, while another question is open.
+        confirmed.ping();
+        confirmed.heard(confirms("unsubscribe", "b")).expect("told");
+        assert_eq!(events(&mut confirmed).len(), 1);
+        confirmed.heard(Value::Okay).expect("the ping's");
+        confirmed.ask_again();
+        confirmed.heard(confirms("subscribe", "b")).expect("asked");
+        assert_eq!(events(&mut confirmed), ["MayHaveMissed"]);
+
+        // After a loss the others are told without it, and it by itself.
+        confirmed.begin(&wanted(&["a", "b"]));
+        confirmed.heard(confirms("subscribe", "a")).expect("asked");
+        confirmed.heard(down()).expect("the others go on");
+        let told = events(&mut confirmed);
+        assert!(told[0].starts_with("Interrupted") && told[1] == "MayHaveMissed");
+        confirmed.ask_again();
+        confirmed.heard(confirms("subscribe", "b")).expect("asked");
+        assert_eq!(events(&mut confirmed), ["MayHaveMissed"]);
     }
 
     #[test]

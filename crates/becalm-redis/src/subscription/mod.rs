@@ -16,7 +16,7 @@
 //!         Event::Message(message) => println!("{}: {}", message.get_channel_name(), message.get_payload::<String>()?),
 //!         Event::Subscribed(_) | Event::MayHaveMissed => reload().await, // what is so by now, since no message told
 //!         Event::Lost(error) => eprintln!("prices are old from here on: {error}"),
-//!         Event::Refused(topic, error) => eprintln!("{topic:?}: {error}"),
+//!         Event::Refused(topic, error) | Event::Interrupted(topic, error) => eprintln!("{topic:?}: {error}"),
 //!         _ => {}
 //!     }
 //! }
@@ -33,6 +33,7 @@
 //! | you are slower than those who publish | nothing is read ahead, so that memory stays what one message takes. The server keeps what you have not read, up to its `client-output-buffer-limit` (for subscriptions 32 MB, or 8 MB for a minute), and then closes: you get what the network holds, then [`Event::Lost`] and [`Event::MayHaveMissed`] |
 //! | a message is longer than [`Builder::answer_bytes`](crate::Builder::answer_bytes) | the connection is lost, the message is skipped |
 //! | the server refuses a topic: a right, a channel of another node of a cluster | [`Event::Refused`], and the others go on |
+//! | a node of a cluster cannot serve a sharded channel now (CLUSTERDOWN, TRYAGAIN), or its slot leaves the node | [`Event::Interrupted`], and the others go on. It is asked for again, at most once a second; then [`Event::MayHaveMissed`] |
 //! | dialling is given up: a login, a certificate, the end of a policy | an error, and then `None` |
 //! | the subscription is dropped | its connection closes |
 //!
@@ -44,6 +45,7 @@ mod topics;
 
 use std::fmt;
 use std::future::poll_fn;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -51,7 +53,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use becalm::reconnect::{DialId, Next, Reconnector};
-use becalm::rng::Seed;
+use becalm::rng::{Seed, SplitMix64, uniform};
 use becalm::{Failure, time};
 use futures_core::Stream;
 use redis::{Cmd, Msg, RedisError, RedisResult};
@@ -75,11 +77,14 @@ pub enum Event {
     Message(Msg),
     /// The connection is lost. Nothing is heard before it comes back, which it does by itself.
     Lost(RedisError),
-    /// It has come back, and from here on all topics are heard again that were before. What was published in between is missing, and what the server
+    /// It has come back, and from here on all topics are heard again that were before and were not [interrupted](Self::Interrupted) since. What was published in between is missing, and what the server
     /// had not sent yet when the connection was lost.
     MayHaveMissed,
     /// The server does not let this topic be subscribed to, which is removed. A topic that was heard before may be refused after a loss.
     Refused(Topic, RedisError),
+    /// This topic is not heard now, and is asked for again until it is: then [`MayHaveMissed`](Self::MayHaveMissed) tells, or
+    /// [`Subscribed`](Self::Subscribed) where it never was heard. The others go on.
+    Interrupted(Topic, RedisError),
 }
 
 /// What is published in some channels, over a connection that comes back: a stream of [`Event`]s. See the
@@ -98,9 +103,15 @@ pub struct Subscription {
     line: Line,
     /// The next dial, or the next look at a connection that is silent.
     alarm: Option<Pin<Box<Sleep>>>,
+    /// When topics are asked for again that were interrupted, and the last ceiling of that wait.
+    again: Option<(Pin<Box<Sleep>>, Duration)>,
+    random: SplitMix64,
     /// When something came last, or the first answer was asked for that is due.
     quiet_since: Instant,
 }
+
+/// The first ceiling of the wait before interrupted topics are asked for again, and the last.
+const AGAIN: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 
 enum Line {
     /// With what ended its connection or its dial.
@@ -139,6 +150,8 @@ impl Connection {
             began: now,
             line: Line::Away(None),
             alarm: None,
+            again: None,
+            random: SplitMix64::new(RandomState::new().hash_one(0)),
             quiet_since: now,
         }
     }
@@ -233,6 +246,9 @@ impl Subscription {
                 let command = self.confirmed.change(topic, is_wanted);
                 self.send(command);
             }
+            for command in self.asks_again(context) {
+                self.send(Some(command));
+            }
             if self.confirmed.is_due() && !was_due {
                 self.expect_answer();
             }
@@ -248,6 +264,33 @@ impl Subscription {
             ready!(self.poll_alarm(context));
             self.look()?;
         }
+    }
+
+    /// What to send to hear those that were interrupted, when it is time.
+    fn asks_again(&mut self, context: &mut Context<'_>) -> Vec<Cmd> {
+        if !self.confirmed.has_interrupted() {
+            // All are asked for; those that are refused go on where they were.
+            if !self.confirmed.is_due() {
+                self.again = None;
+            }
+            return Vec::new();
+        }
+        let mut asks = Vec::new();
+        let mut ceiling = Duration::ZERO;
+        if let Some((wait, last)) = &mut self.again {
+            if wait.as_mut().poll(context).is_pending() {
+                return asks;
+            }
+            asks = self.confirmed.ask_again();
+            ceiling = *last;
+        }
+        ceiling = (ceiling * 2).clamp(AGAIN[0], AGAIN[1]);
+        let most = u64::try_from(ceiling.as_millis()).unwrap_or(u64::MAX);
+        let wait = Duration::from_millis(uniform(&mut self.random, most / 2, most));
+        let mut wait = Box::pin(sleep(wait));
+        let _ = wait.as_mut().poll(context);
+        self.again = Some((wait, ceiling));
+        asks
     }
 
     fn send(&mut self, command: Option<Cmd>) {

@@ -7,6 +7,7 @@ mod decides;
 mod dedicated;
 mod driver;
 #[cfg(feature = "streams")]
+mod failover;
 mod faults;
 mod fleet;
 mod fleet_processes;

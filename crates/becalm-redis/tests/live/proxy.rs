@@ -1,7 +1,7 @@
 //! What stands between a client and its server, and takes answers away?
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -12,6 +12,8 @@ use tokio::time::sleep;
 
 #[derive(Default)]
 struct State {
+    /// The port of the server to which new connections go.
+    server: AtomicU16,
     swallows: AtomicBool,
     takes_next: AtomicBool,
     /// For how long what clients send is held back after the cut, in milliseconds; 0 if it is not.
@@ -32,11 +34,12 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let state = Arc::<State>::default();
+        state.server.store(server, Ordering::SeqCst);
         let shared = Arc::clone(&state);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 shared.connects.fetch_add(1, Ordering::SeqCst);
-                tokio::spawn(pass(client, server, Arc::clone(&shared)));
+                tokio::spawn(pass(client, Arc::clone(&shared)));
             }
         });
         Self { port, state }
@@ -44,6 +47,11 @@ impl Proxy {
 
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// From here on new connections go to this server.
+    pub fn switch(&self, server: u16) {
+        self.state.server.store(server, Ordering::SeqCst);
     }
 
     /// From here on no answer comes through.
@@ -68,6 +76,17 @@ impl Proxy {
         after_the_cut: Duration,
         sending: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
+        let sending = self.holding(after_the_cut, sending).await;
+        self.cut();
+        sending
+    }
+
+    /// Holds back what this sends. It comes to the server of now this long after its connection is cut.
+    pub async fn holding<T: Send + 'static>(
+        &self,
+        after_the_cut: Duration,
+        sending: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
         let held = || self.state.held.load(Ordering::SeqCst);
         self.hold(after_the_cut);
         let before = held();
@@ -75,7 +94,6 @@ impl Proxy {
         while held() == before {
             sleep(Duration::from_millis(1)).await;
         }
-        self.cut();
         sending
     }
 
@@ -91,8 +109,9 @@ impl Proxy {
     }
 }
 
-async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
+async fn pass(client: TcpStream, state: Arc<State>) {
     let cut = state.cut.notified();
+    let server = state.server.load(Ordering::SeqCst);
     let Ok(server) = TcpStream::connect(("127.0.0.1", server)).await else {
         return;
     };

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use becalm::Effect;
+use becalm_redis::subscription::{Event, Topic};
 use redis::{Cmd, FromRedisValue, RedisResult, cmd};
 use tokio::time::timeout;
 
@@ -120,4 +121,76 @@ async fn a_slot_that_is_elsewhere_or_on_its_way_is_waited_out() {
         .query(&mut plain)
         .expect("a list");
     assert_eq!(left, 1, "it ran once");
+}
+
+/// A slot of a cluster is nowhere: the channel of that slot waits, and the others are heard over the same connection.
+#[tokio::test]
+async fn a_sharded_channel_whose_slot_is_nowhere_takes_no_other_with_it() {
+    let server = Server::cluster("5000");
+    let slot: u16 = ask(&server, &["KEYSLOT", "down"]);
+    let (before, after) = ((slot - 1).to_string(), (slot + 1).to_string());
+    let slot = slot.to_string();
+    let _: String = ask(&server, &["ADDSLOTSRANGE", "0", &before, &after, "16383"]);
+    let mut plain = server.plain();
+    let partial = ["SET", "cluster-require-full-coverage", "no"];
+    let () = cmd("CONFIG").arg(&partial).query(&mut plain).expect("set");
+    while !ask::<String>(&server, &["INFO"]).contains("cluster_state:ok") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    for protocol in ["?protocol=resp2", "?protocol=resp3"] {
+        let url = format!("{}/{protocol}", server.url());
+        let redis = becalm_redis::Connection::open(&url).expect("an address");
+        let mut heard = redis.subscribe([
+            Topic::from("a"),
+            Topic::sharded("up"),
+            Topic::sharded("down"),
+        ]);
+        let mut next = async || {
+            let event = timeout(Duration::from_secs(10), heard.next()).await;
+            event
+                .expect("in time")
+                .expect("it goes on")
+                .expect("an event")
+        };
+        let is_told = |event: Event, expected: &str| match event {
+            Event::Message(message) => {
+                let payload: String = message.get_payload().expect("a text");
+                assert_eq!(payload, expected);
+            }
+            other => assert!(
+                format!("{other:?}").starts_with(expected),
+                "{other:?} {expected}"
+            ),
+        };
+        let mut publish = |command: &str, channel: &str, payload: &str| {
+            let came: u64 = cmd(command)
+                .arg(channel)
+                .arg(payload)
+                .query(&mut plain)
+                .expect("published");
+            assert_eq!(came, 1, "{channel} {payload}");
+        };
+        is_told(next().await, "Subscribed(Channel(\"a\")");
+        // In the order of topics.
+        is_told(next().await, "Interrupted(Sharded(\"down\")");
+        is_told(next().await, "Subscribed(Sharded(\"up\")");
+        publish("SPUBLISH", "up", "1");
+        publish("PUBLISH", "a", "2");
+        is_told(next().await, "1");
+        is_told(next().await, "2");
+        let _: String = ask(&server, &["ADDSLOTS", &slot]);
+        is_told(next().await, "Subscribed(Sharded(\"down\")");
+        publish("SPUBLISH", "down", "3");
+        is_told(next().await, "3");
+        // The slot leaves the node, with its channels.
+        let _: String = ask(&server, &["DELSLOTS", &slot]);
+        is_told(next().await, "Interrupted(Sharded(\"down\")");
+        publish("SPUBLISH", "up", "4");
+        is_told(next().await, "4");
+        let _: String = ask(&server, &["ADDSLOTS", &slot]);
+        is_told(next().await, "MayHaveMissed");
+        publish("SPUBLISH", "down", "5");
+        is_told(next().await, "5");
+        let _: String = ask(&server, &["DELSLOTS", &slot]);
+    }
 }
