@@ -27,6 +27,7 @@ mod stack;
 mod table;
 mod throttles;
 mod together;
+mod trips;
 mod users;
 mod versions;
 
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
     let mut measured = Vec::new();
     if !given("--simulation") && !given("--users") {
         measured.push(library(effort));
+        measured.push((Vec::new(), trips::bars()));
     }
     if !given("--users") {
         measured.push(simulator(effort));

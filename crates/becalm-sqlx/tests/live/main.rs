@@ -5,6 +5,8 @@ mod body;
 mod bounds;
 mod bytes;
 mod conflicts;
+mod counted;
+mod full;
 mod in_doubt;
 mod late;
 mod logins;

@@ -61,7 +61,7 @@ impl Dial for Fake {
 }
 
 /// The most of these moments that lie within a second.
-fn most_in_a_second(moments: impl IntoIterator<Item = Duration>) -> usize {
+pub fn most_in_a_second(moments: impl IntoIterator<Item = Duration>) -> usize {
     let mut moments: Vec<_> = moments.into_iter().collect();
     moments.sort();
     let (mut within, mut most) = (VecDeque::new(), 0);
