@@ -5,6 +5,7 @@
 //     resumed: () => {},                                 // the session goes on
 //     cold: (reason, unconfirmed, unsent) => loadEverything(), // a new session: what was sent and has no confirmation is handed back;
 //                                                     // what was never sent goes over it, unless this returns false (or not true, for reason 4: another user)
+//     ended: (code, reason) => askForALogin(),         // it does not dial again by itself: session.dial() does, with what waits
 //   });
 //   session.send("hello");                               // false: no room, try again when something was confirmed
 
@@ -13,8 +14,17 @@ const EACH = 64; // counted for each message besides its bytes
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
+/** Whether it dials again after this close code: as becalm-ws does by default (becalm::classify::websocket::classify_close). */
+export function dialsAgain(code) {
+  if (code >= 4400 && code < 4600) { // a status of HTTP
+    const status = code - 4000;
+    return [408, 425, 429].includes(status) || (status >= 500 && ![501, 505, 506, 507, 508, 510, 511].includes(status));
+  }
+  return [1001, 1005, 1006, 1011, 1012, 1013, 1014, 1015, 3008].includes(code) || (code >= 4000 && code < 5000);
+}
+
 export class Session {
-  #url; #on; #window; #socket; #closed = false; #failures = 0;
+  #url; #on; #window; #socket; #closed = false; #isBroken = ""; #isDialled = false; #failures = 0;
   #name = new Uint8Array(24); // id and epoch
   #dial = 0; #open = false; #peer = { longest: 0, window: 0 };
   #kept = []; #bytes = 0; #confirmed = 0; #given = 0; #sent = 0; // what goes
@@ -45,22 +55,32 @@ export class Session {
     clearTimeout(this.#timer);
   }
 
+  /** Dials at once: after `ended`, or in place of a wait. */
+  dial() {
+    if (!this.#closed && !this.#isDialled) this.#connect();
+  }
+
   get unconfirmed() { return this.#kept.length; }
 
   #connect() {
+    [this.#isDialled, this.#isBroken] = [true, ""];
     const socket = (this.#socket = new WebSocket(this.#url));
     socket.binaryType = "arraybuffer";
     const mine = () => socket === this.#socket && !this.#closed;
     socket.onopen = () => mine() && socket.send(this.#hello());
     socket.onmessage = ({ data }) => mine() && this.#take(data);
-    socket.onclose = ({ code }) => {
-      if (!mine()) return;
-      this.#open = false;
+    const lost = (code, reason) => {
+      if (!mine() || !this.#isDialled) return;
+      [this.#open, this.#isDialled] = [false, false];
       clearTimeout(this.#timer);
-      if (code === 1002) return; // the server speaks another language
+      const again = this.#on.closing?.(code, reason) ?? dialsAgain(code);
+      if (!again) return this.#on.ended?.(code, reason);
       const ceiling = Math.min(30_000, 1_000 * 2 ** this.#failures++); // full jitter
-      setTimeout(() => mine() && this.#connect(), Math.random() * ceiling);
+      const wait = code === 1012 ? 5_000 + Math.random() * 25_000 : Math.random() * ceiling; // a restart: what its registration asks
+      setTimeout(() => mine() && this.dial(), wait);
     };
+    socket.onclose = ({ code, reason }) => (this.#isBroken ? lost(1002, this.#isBroken) : lost(code, reason));
+    socket.onerror = () => socket.readyState !== 1 && setTimeout(lost, 0, 1006, ""); // Node 20 tells no close of a dial that failed
   }
 
   #hello() {
@@ -123,11 +143,11 @@ export class Session {
     this.#flush();
   }
 
-  /** The session is of no use: the next connection begins a new one. */
+  /** The session is of no use: a connection that is dialled begins a new one. */
   #breaks(reason) {
     this.#name.fill(0);
-    this.#open = false;
-    this.#socket.close(4000, reason);
+    [this.#open, this.#isBroken] = [false, reason];
+    this.#socket.close(4000, reason); // a browser may not say 1002
   }
 
   #count() {

@@ -165,7 +165,7 @@ async fn a_client_in_javascript_carries_over_what_it_never_sent() {
 }
 
 /// Node has the WebSocket of browsers since 22, and behind a flag since 20.10.
-fn has_node() -> bool {
+pub fn has_node() -> bool {
     let version = std::process::Command::new(node()).arg("--version").output();
     let version = version.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
     let major = version.ok().and_then(|said| {
@@ -185,7 +185,7 @@ fn has_node() -> bool {
 }
 
 /// The one that `scripts/test` installs where the system's is older, or the system's.
-fn node() -> PathBuf {
+pub fn node() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/npm/node_modules/.bin/node");
     if own.exists() { own } else { "node".into() }
 }
