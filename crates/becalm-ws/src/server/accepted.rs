@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -13,6 +13,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::Server;
+use super::answering::Answering;
+use super::idle::Idle;
 use super::misplaced::Misplaced;
 use super::places::{Handshake, Open};
 use super::sniff::Sniff;
@@ -24,14 +26,24 @@ use super::sniff::Sniff;
 ///
 /// [`AdmissionLayer`](super::AdmissionLayer) and [`Server::handshake`] say when it has come. Where neither sees the request, plain HTTP/1
 /// shows it: its handshake is over, and its answer goes out; from the begin of an answer to the next request the connection ends after a minute without a byte, since
-/// it holds the place of another. A WebSocket that nothing has admitted is counted as [`Misplaced::Unadmitted`], and behind axum answered with 500. TLS
+/// it holds the place of another. An answer that is sent in chunks, as events are, may be silent as long as it goes on and its client reads. A WebSocket that nothing has admitted is counted as [`Misplaced::Unadmitted`], and behind axum answered with 500. TLS
 /// shows nothing, so there the deadline ends what no layer has seen.
+///
+/// A connection of HTTP/2 that the layer has seen stays for its next request, and ends after a minute without a byte in which no request waits for the head
+/// of its answer and no WebSocket is open. Events over HTTP/2 that may be silent for so long send a comment (axum's `KeepAlive`), or their server pings (hyper's
+/// `keep_alive_interval`).
 #[derive(Debug)]
 pub struct Accepted {
     stream: TcpStream,
     deadline: Option<Deadline>,
     is_late: bool,
     sniff: Sniff,
+    /// What has gone out of the answer that the sniff has seen.
+    answering: Answering,
+    /// Its client does not read what is written.
+    is_stalled: bool,
+    /// Of HTTP/2: how long it has been so.
+    idle: Option<Box<Idle>>,
     /// How much was written in place of a WebSocket that was not admitted.
     refused: Option<u16>,
     is_of_axum: bool,
@@ -42,7 +54,7 @@ pub struct Accepted {
 struct Deadline(Sleep);
 
 /// How long a connection may be silent that no layer ends with its answer: as long as proxies wait for what is behind them.
-const QUIET: Duration = Duration::from_secs(60);
+pub(super) const QUIET: Duration = Duration::from_secs(60);
 
 /// The other end of an [`Accepted`] connection: what a layer needs to know of it. Put it into the extensions of its
 /// requests; [`Server::make_service`] and [`Server::service`] do.
@@ -56,7 +68,22 @@ struct Shared {
     server: Server,
     /// The request has come: what follows has bounds of its own.
     has_come: AtomicBool,
+    /// It is of HTTP/2, and so stays for its next request.
+    stays: AtomicBool,
+    /// How many of its requests wait for the heads of their answers, and how many WebSockets it has.
+    working: AtomicUsize,
     handshake: Mutex<Option<Handshake>>,
+}
+
+/// A request of a connection that stays, or its WebSocket: the connection is not idle.
+#[derive(Debug)]
+pub(crate) struct Working(Peer);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let Self(Peer(shared)) = self;
+        shared.working.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Peer {
@@ -65,6 +92,8 @@ impl Peer {
             address,
             server: server.clone(),
             has_come: AtomicBool::new(false),
+            stays: AtomicBool::new(false),
+            working: AtomicUsize::new(0),
             handshake: Mutex::new(Some(handshake)),
         }))
     }
@@ -93,6 +122,17 @@ impl Peer {
         self.0.server.is(server)
     }
 
+    /// A request has come on a connection that stays after its answer.
+    #[cfg_attr(
+        not(feature = "tower"),
+        expect(dead_code, reason = "the layer alone sees requests of HTTP/2")
+    )]
+    pub(crate) fn works(&self) -> Working {
+        self.0.stays.store(true, Ordering::Release);
+        self.0.working.fetch_add(1, Ordering::AcqRel);
+        Working(self.clone())
+    }
+
     fn is_known(&self) -> bool {
         self.0.has_come.load(Ordering::Acquire)
     }
@@ -117,6 +157,9 @@ impl Accepted {
             deadline,
             is_late: false,
             sniff: Sniff::new(),
+            answering: Answering::Over,
+            is_stalled: false,
+            idle: None,
             refused: None,
             is_of_axum: false,
             peer,
@@ -140,9 +183,13 @@ impl Accepted {
     fn poll_deadline(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         if self.peer.is_known() || self.sniff == Sniff::Came {
             self.deadline = None;
-            return Ok(());
+            return self.poll_idle(context);
         }
         if self.sniff.is_answered() {
+            if self.answering.goes_on() && !self.is_stalled {
+                self.deadline = None;
+                return Ok(());
+            }
             let sleeper = self.peer.0.server.sleeper();
             let quiet = || Deadline(sleeper.sleep_until(sleeper.now().after(QUIET)));
             self.deadline.get_or_insert_with(quiet);
@@ -165,7 +212,60 @@ impl Accepted {
         Err(io::Error::new(io::ErrorKind::TimedOut, sentence))
     }
 
+    /// Whether it is of HTTP/2 and nothing happens on it any more.
+    fn poll_idle(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        let shared = &self.peer.0;
+        if !shared.stays.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let sleeper = shared.server.sleeper();
+        let idle = self
+            .idle
+            .get_or_insert_with(|| Box::new(Idle::new(sleeper)));
+        let is_working = || shared.working.load(Ordering::Acquire) > 0;
+        match idle.poll(sleeper, is_working, context) {
+            Poll::Pending => Ok(()),
+            Poll::Ready(()) => Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the connection was idle for a minute",
+            )),
+        }
+    }
+
+    /// Bytes have come or gone.
+    fn has_moved(&mut self) {
+        if let Some(idle) = &mut self.idle {
+            idle.ends(self.peer.0.server.now());
+        }
+    }
+
+    /// So much of this has gone out, or its client takes nothing now.
+    fn has_written<'a>(
+        &mut self,
+        parts: impl IntoIterator<Item = &'a [u8]>,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        self.is_stalled = written.is_pending();
+        if let Poll::Ready(Ok(mut left)) = written {
+            self.has_moved();
+            if self.sniff.is_answered() {
+                for part in parts {
+                    let gone = part.get(..left.min(part.len())).unwrap_or_default();
+                    self.answering.writes(gone);
+                    left -= gone.len();
+                }
+            }
+        }
+        // It may be over by now, or its client takes nothing.
+        if self.sniff.is_answered() {
+            self.poll_deadline(context)?;
+        }
+        written
+    }
+
     fn has_read(&mut self, bytes: &[u8]) {
+        self.has_moved();
         if self.peer.is_known() || bytes.is_empty() {
             return;
         }
@@ -190,7 +290,11 @@ impl Accepted {
                 return None;
             }
             let had_come = self.sniff.has_come();
+            let was_answered = self.sniff.is_answered();
             let is_websocket = self.sniff.writes(bytes);
+            if self.sniff.is_answered() && !was_answered {
+                self.answering = Answering::begins();
+            }
             if self.sniff.has_come() {
                 self.deadline = None;
                 if !had_come {
@@ -274,7 +378,8 @@ impl AsyncWrite for Accepted {
         if let Some(instead) = self.poll_instead(bytes, context) {
             return instead;
         }
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.has_written([bytes], written, context)
     }
 
     fn poll_write_vectored(
@@ -286,7 +391,8 @@ impl AsyncWrite for Accepted {
         if let Some(instead) = self.poll_instead(first.map_or(&[], |part| part), context) {
             return instead;
         }
-        Pin::new(&mut self.stream).poll_write_vectored(context, parts)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        self.has_written(parts.iter().map(|part| &**part), written, context)
     }
 
     fn is_write_vectored(&self) -> bool {

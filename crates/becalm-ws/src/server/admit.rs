@@ -11,6 +11,7 @@ use becalm_admission::{AddressGroup, Advice, Arrival, Claims, Clocks, Refusal, T
 use tokio_tungstenite::tungstenite::http::{HeaderMap, Uri};
 
 use super::Server;
+use super::accepted::Working;
 use super::door::Held;
 use super::places::OfOne;
 use super::registry::Counted;
@@ -26,6 +27,8 @@ pub(crate) struct Admitted {
     pub of_one: Option<OfOne>,
     /// Counted until it is a connection.
     pub coming: Option<Counted>,
+    /// Over HTTP/2, where its connection stays as long as it does.
+    pub working: Option<Working>,
 }
 
 /// The sessions whose clients are coming back now.
@@ -121,6 +124,7 @@ impl Asking {
                 resumption,
                 of_one: of_one.flatten(),
                 coming,
+                working: None,
             }),
             Err(refusal) => Err(server.advice(&refusal)),
         }

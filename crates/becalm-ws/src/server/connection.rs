@@ -9,6 +9,7 @@ use becalm_admission::Advice;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseCode};
 
 use super::Server;
+use super::accepted::Working;
 use super::admit::{Admitted, Resumption};
 use super::door::Held;
 use super::places::OfOne;
@@ -36,6 +37,7 @@ pub struct Connection {
     code: Option<u16>,
     /// Where an HTTP server writes the 101: until it has.
     coming: Option<Counted>,
+    _working: Option<Working>,
     _of_one: Option<OfOne>,
     _counted: Counted,
 }
@@ -78,6 +80,7 @@ impl Connection {
             resumption,
             of_one,
             coming,
+            working,
         } = admitted;
         let counted = server.registry().active();
         Self {
@@ -86,6 +89,7 @@ impl Connection {
             leaving: Leaving::Unasked(None),
             code: None,
             coming,
+            _working: working,
             _of_one: of_one,
             _counted: counted,
         }

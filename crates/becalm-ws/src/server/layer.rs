@@ -33,7 +33,7 @@ use super::{Peer, Server};
 /// connection is cut at the handshake's deadline.
 ///
 /// Put it around all routes of such a listener, as [`Server::make_service`] does: other requests pass it, and over HTTP/1 their answer is the last
-/// of its connection. It is outside of `becalm_tower::server::AdmissionLayer`, so that no WebSocket waits in a place of that. What it finds to be otherwise is
+/// of its connection. One of HTTP/2 stays, until it is idle for a minute (see [`Accepted`](super::Accepted)). It is outside of `becalm_tower::server::AdmissionLayer`, so that no WebSocket waits in a place of that. What it finds to be otherwise is
 /// [`Misplaced`](super::Misplaced). A second layer of the same server inside of it does nothing.
 ///
 /// An extended CONNECT of HTTP/2 (RFC 8441) is admitted, too, and refused with 503 alone.
@@ -96,9 +96,14 @@ where
         let address = address(peer.as_ref(), request.extensions());
         // A connection of HTTP that stays would hold its place, and no deadline is left to it.
         let ends = peer.is_some() && request.version() <= Version::HTTP_11;
+        let working = peer.as_ref().filter(|_| !ends).map(Peer::works);
         if !is_upgrade(&request) {
             let answer = service.call(request);
-            return Box::pin(async move { Ok(last(ends, answer.await?)) });
+            return Box::pin(async move {
+                let answer = answer.await;
+                drop(working);
+                Ok(last(ends, answer?))
+            });
         }
         if outer.is_some() || peer.is_some_and(|peer| !peer.is_of(&server)) {
             server.tell(Misplaced::OtherServer);
@@ -113,7 +118,8 @@ where
         Box::pin(async move {
             let entry = asking.admit(address, request.headers(), request.uri());
             match entry.await {
-                Ok(admitted) => {
+                Ok(mut admitted) => {
+                    admitted.working = working;
                     request.extensions_mut().insert(Place::of(admitted));
                     Ok(last(ends, service.call(request).await?))
                 }

@@ -56,11 +56,13 @@ mod address;
 mod admit;
 #[cfg(feature = "tower")]
 mod admitted;
+mod answering;
 mod connection;
 mod door;
 #[cfg(unix)]
 mod hand_over;
 mod handshake;
+mod idle;
 #[cfg(feature = "tower")]
 mod layer;
 mod listener;

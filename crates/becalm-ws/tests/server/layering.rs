@@ -1,7 +1,8 @@
 //! Does a listener go on where a layer stands in a wrong place, and is it told what to write?
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -35,6 +36,8 @@ fn routes() -> Router {
         .route("/pushed", any(pushed))
         .route("/slow", get(slow))
         .route("/health", get("well"))
+        .route("/events", get(events))
+        .route("/flood", get(flood))
 }
 
 async fn upgraded(upgrade: Upgrade) -> Response {
@@ -215,6 +218,91 @@ async fn a_long_poll_outside_of_the_layer_takes_its_time_in_a_later_request_too(
     sleep(DEADLINE).await;
     clock.advance(Duration::from_secs(61));
     assert!(within(stream.read_u8()).await.is_err());
+}
+
+/// Events that are silent: the client reads, and the handler has more to say. Nothing more is said of one that has ended.
+#[tokio::test]
+async fn events_outside_of_the_layer_may_be_silent_and_are_not_kept_for_who_does_not_read() {
+    let clock = FakeSleeper::new();
+    let settings = narrow().sleeper(clock.clone());
+    let (_server, address) = start(settings, Served::Bare).await;
+    let asks = async |target: &str| {
+        let mut stream = TcpStream::connect(address).await.expect("it listens");
+        let head = format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.expect("it reads");
+        stream
+    };
+    let minutes = async |count: usize| {
+        for _ in 0..count {
+            sleep(DEADLINE / 3).await;
+            clock.advance(Duration::from_secs(61));
+        }
+        sleep(DEADLINE / 3).await;
+    };
+    let hears = async |stream: &mut TcpStream, end: &str| {
+        let mut said = String::new();
+        while !said.ends_with(end) {
+            said.push(within(stream.read_u8()).await.expect("more").into());
+        }
+    };
+    let said = Arc::new(tokio::sync::Notify::new());
+    *SAYS.lock().unwrap() = Some(Arc::clone(&said));
+    let mut events = asks("/events").await;
+    hears(&mut events, "data: 0\n\n\r\n").await;
+    minutes(3).await;
+    said.notify_one();
+    hears(&mut events, "data: 1\n\n\r\n").await;
+    minutes(3).await;
+    // It ends, and waits for its next request.
+    said.notify_one();
+    hears(&mut events, "0\r\n\r\n").await;
+    minutes(1).await;
+    assert!(within(events.read_u8()).await.is_err());
+
+    let _reads_nothing = asks("/flood").await;
+    until(|| FLOODS.load(Ordering::SeqCst) == 1).await;
+    sleep(DEADLINE).await;
+    minutes(1).await;
+    until(|| FLOODS.load(Ordering::SeqCst) == 0).await;
+}
+
+/// What has the events say one more, and end.
+static SAYS: Mutex<Option<Arc<tokio::sync::Notify>>> = Mutex::new(None);
+static FLOODS: AtomicUsize = AtomicUsize::new(0);
+
+/// Two events, and the end, each when it is to be said.
+async fn events() -> Response {
+    let says = SAYS.lock().unwrap().clone().expect("a test");
+    let events = futures_util::stream::unfold(0, move |number| {
+        let says = Arc::clone(&says);
+        async move {
+            if number > 0 {
+                says.notified().await;
+            }
+            let event = format!("data: {number}\n\n");
+            (number < 2).then_some((Ok::<_, std::io::Error>(event), number + 1))
+        }
+    });
+    let body = axum::body::Body::from_stream(events);
+    Response::builder()
+        .header("content-type", "text/event-stream")
+        .body(body)
+        .expect("an answer")
+}
+
+/// More than a client takes that does not read.
+async fn flood() -> Response {
+    struct Flood;
+    impl Drop for Flood {
+        fn drop(&mut self) {
+            FLOODS.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    FLOODS.fetch_add(1, Ordering::SeqCst);
+    let floods = futures_util::stream::unfold(Flood, |flood| async move {
+        Some((Ok::<_, std::io::Error>(vec![b'x'; 65_536]), flood))
+    });
+    Response::new(axum::body::Body::from_stream(floods))
 }
 
 /// A connection may be used for HTTP outside of the layer first.

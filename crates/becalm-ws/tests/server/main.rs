@@ -2,6 +2,7 @@
 
 mod crowds;
 mod drains;
+mod http2;
 mod killed;
 mod layering;
 mod peers;
