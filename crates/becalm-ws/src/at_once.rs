@@ -14,7 +14,7 @@ impl Socket {
         if !self.is_calm() {
             return None;
         }
-        let Link::Open(open) = &mut self.link else {
+        let (Link::Open(open), Some(waker)) = (&mut self.link, &self.waker) else {
             return None;
         };
         let was_woken = self.shared.is_woken() && self.shared.was_woken();
@@ -24,7 +24,7 @@ impl Socket {
         if open.is_drained() {
             return None;
         }
-        let context = &mut Context::from_waker(&self.waker);
+        let context = &mut Context::from_waker(waker);
         let read = open.poll_wire(context);
         let Poll::Ready(read) = read else {
             if let (true, Some(timer)) = (was_woken, &mut self.timer) {
@@ -61,8 +61,12 @@ impl Socket {
 
     /// Gives the connection a message, or gives it back.
     pub fn send_at_once(&mut self, message: Message) -> Result<(), Message> {
-        let longest = self.client.limits.max_message_size;
-        if longest.is_some_and(|longest| message.len() > longest) || !self.is_ready_at_once() {
+        let length = message.len();
+        let has_room = self.with_free(|open, context| match open.poll_room(|| length, context) {
+            Poll::Ready(ready) => ready.map(|()| open.takes(length)),
+            Poll::Pending => Ok(false),
+        });
+        if !has_room {
             return Err(message);
         }
         let mut message = Some(message);
@@ -96,10 +100,10 @@ impl Socket {
         if !is_set || self.shared.is_woken() || !self.is_calm() {
             return false;
         }
-        let Link::Open(open) = &mut self.link else {
+        let (Link::Open(open), Some(waker)) = (&mut self.link, &self.waker) else {
             return false;
         };
-        match ask(open, &mut Context::from_waker(&self.waker)) {
+        match ask(open, &mut Context::from_waker(waker)) {
             Ok(answer) => answer,
             Err(error) => {
                 let (id, now) = (open.id, self.client.sleeper.now());

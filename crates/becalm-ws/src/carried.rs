@@ -1,5 +1,7 @@
 //! What goes over a session that begins anew? What no connection was given, unless the application says otherwise.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::Event;
@@ -14,6 +16,8 @@ pub(crate) fn is_data(message: &Message) -> bool {
 
 /// Tells of a session that begins anew after another: what that had sent and not confirmed, what is dropped, and the reason. What is
 /// left waits before all that is sent from now on.
+///
+/// A hook that panics is asked no more: what is left to be decided is told as dropped. Then the panic goes on.
 pub(crate) fn begins_anew(
     client: &Settings,
     shared: &Shared,
@@ -21,14 +25,27 @@ pub(crate) fn begins_anew(
     unconfirmed: &[Message],
     unsent: Vec<Message>,
 ) {
-    for message in unconfirmed {
-        client.tell(Event::Unconfirmed(message));
-    }
+    let tells = || {
+        for message in unconfirmed {
+            client.tell(Event::Unconfirmed(message));
+        }
+    };
+    let mut panicked = catch_unwind(AssertUnwindSafe(tells)).err();
     let (waiting, beyond) = shared.lock().outbox.take_out();
     // Nothing is locked: the application may send something more.
-    let is_carried = |message: &Message| !is_data(message) || (client.carries)(why, message);
+    let mut is_carried = |message: &Message| {
+        if !is_data(message) || panicked.is_some() {
+            return !is_data(message);
+        }
+        let asks = || (client.carries)(why, message);
+        let asked = catch_unwind(AssertUnwindSafe(asks));
+        asked.unwrap_or_else(|panic| {
+            panicked = Some(panic);
+            false
+        })
+    };
     let (carried, mut dropped): (Vec<_>, Vec<_>) =
-        unsent.into_iter().chain(waiting).partition(is_carried);
+        unsent.into_iter().chain(waiting).partition(&mut is_carried);
     let (beyond, last) = match beyond {
         Some(message) if !is_carried(&message) => (None, Some(message)),
         beyond => (beyond, None),
@@ -40,4 +57,7 @@ pub(crate) fn begins_anew(
     }
     shared.has_room();
     client.tell(Event::Cold(why));
+    if let Some(panic) = panicked {
+        resume_unwind(panic);
+    }
 }

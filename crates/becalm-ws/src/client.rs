@@ -173,7 +173,7 @@ impl Client {
     }
 
     /// Sets the bounds of messages and frames, and the sizes of buffers. A larger read buffer is faster where much comes, and
-    /// is held by every connection.
+    /// is held by every connection. A message that does not fit into `max_write_buffer_size` with its frame is [dropped](Event::Dropped).
     pub fn limits(self, limits: WebSocketConfig) -> Self {
         self.with(|settings| settings.limits = limits)
     }
@@ -199,6 +199,9 @@ impl Client {
     /// Sets which messages that no connection was given go over a session that begins [cold](Cold) after another: what is false here is
     /// told as [`Event::Dropped`], before [`Event::Cold`]. Default: all, but those that were meant for another user's session
     /// ([`Cold::WrongUser`]). An application that numbers its messages itself, and sends again what the server says it lacks, carries none.
+    ///
+    /// If it panics, the message and all that it was not asked about yet are told as [`Event::Dropped`]; after [`Event::Cold`] the panic goes on to who
+    /// polls the socket.
     pub fn carries(self, carries: impl Fn(Cold, &Message) -> bool + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.carries = Arc::new(carries))
     }

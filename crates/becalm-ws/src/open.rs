@@ -1,6 +1,7 @@
 //! What happens on one connection, from its handshake to its end?
 
 mod close;
+mod room;
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -24,6 +25,8 @@ use crate::settings::Settings;
 use crate::unflushed::Unflushed;
 use crate::{Ended, Event};
 
+use room::Room;
+
 pub(crate) type Wire = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// An open connection.
@@ -39,6 +42,10 @@ pub(crate) struct Open {
     is_unflushed: bool,
     /// Without a session: what of the application that may be.
     unflushed: Unflushed,
+    /// What the buffer of the wire takes.
+    room: Room,
+    /// In a close of ours: what goes out before the wire is closed, and the frame that closes it.
+    last: VecDeque<Message>,
     /// The outbox holds messages for which the wire had no room.
     is_behind: bool,
     /// Nothing was left to read, and nothing has woken it since.
@@ -81,6 +88,8 @@ impl Open {
             answer_by: now.after(client.dial_patience),
             is_unflushed: false,
             unflushed: Unflushed::new(client.limits.write_buffer_size),
+            room: Room::of(&client.limits),
+            last: VecDeque::new(),
             is_behind: false,
             is_drained: false,
         }
@@ -122,11 +131,13 @@ impl Open {
             if let Some(Read::Came(ended @ Came::Ended(_))) = read {
                 return ended;
             }
+            let has_session = session.is_some();
             let sent = match session.as_deref_mut() {
                 None if has_waiting => self.send(client, shared, context),
                 None => Ok(()),
                 Some(session) => self.send_for(session, client, shared, now, context),
             };
+            self.send_last(has_session, context);
             match (read, sent) {
                 (Some(Read::Came(came)), _) => {
                     // What was sent does not wait until the message has been dealt with. What fails here fails again.
@@ -154,7 +165,7 @@ impl Open {
 
     /// Whether all that was given to it has been written.
     pub fn is_flushed(&self) -> bool {
-        !self.is_unflushed
+        !self.is_unflushed && self.last.is_empty()
     }
 
     /// Whether it goes on, and has been given all that waits.
@@ -356,15 +367,21 @@ impl Open {
             };
             (has_room, self.is_behind) = (true, !is_now_empty);
             // It would be too long for every connection.
-            if client
-                .limits
-                .max_message_size
-                .is_some_and(|most| message.len() > most)
-            {
+            if !self.room.takes(message.len()) {
                 client.tell(Event::Dropped(&message));
                 continue;
             }
-            if let Err(NotTaken(error, back)) = self.start_send(message) {
+            let length = message.len();
+            let given = match self.poll_room(|| length, context) {
+                Poll::Ready(Ok(())) => self.start_send(message),
+                Poll::Ready(Err(error)) => Err(NotTaken(error, Some(message))),
+                Poll::Pending => {
+                    shared.lock().outbox.put_first(message);
+                    self.is_behind = true;
+                    break;
+                }
+            };
+            if let Err(NotTaken(error, back)) = given {
                 if let Some(message) = back {
                     // It goes first over the next connection.
                     shared.lock().outbox.put_first(message);
@@ -387,10 +404,13 @@ impl Open {
         now: Instant,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
-        let longest = client.limits.max_message_size.unwrap_or(usize::MAX);
         let mut has_room = false;
         while self.closing.is_none() {
-            match Pin::new(&mut self.wire).poll_ready(context) {
+            let longest = || {
+                let waiting = shared.lock().outbox.first_length();
+                HEAD + waiting.max(session.next_length())
+            };
+            match self.poll_room(longest, context) {
                 Poll::Ready(ready) => ready?,
                 Poll::Pending => break,
             }
@@ -405,7 +425,7 @@ impl Open {
                 Some(message) if is_data(&message) => {
                     // It would be too long for every connection.
                     if !session.is_accepted(&message)
-                        || message.len().saturating_add(HEAD) > longest
+                        || !self.room.takes(message.len().saturating_add(HEAD))
                     {
                         client.tell(Event::Dropped(&message));
                         continue;
@@ -461,6 +481,7 @@ fn is_untouched(error: &Error) -> bool {
         error,
         Error::ConnectionClosed
             | Error::AlreadyClosed
+            | Error::WriteBufferFull(_)
             | Error::Protocol(ProtocolFault::SendAfterClosing)
     )
 }

@@ -150,6 +150,11 @@ impl Outbox {
         self.pop()
     }
 
+    /// How long the oldest is.
+    pub fn first_length(&self) -> usize {
+        self.waiting.front().map_or(0, Message::len)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

@@ -13,6 +13,7 @@ use tokio::task::coop::has_budget_remaining;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
+use crate::carried::is_data;
 use crate::dial::{NotDialled, dialled};
 use crate::handle::{Look, Order, Shared};
 use crate::open::{Came, Open, Wire};
@@ -30,7 +31,7 @@ pub(crate) struct Socket {
     pub link: Link,
     pub shared: Arc<Shared>,
     /// Wakes both halves.
-    pub waker: Waker,
+    pub waker: Option<Waker>,
     inbox: Option<Message>,
     /// What outlives connections, where sessions are kept.
     pub session: Option<Box<Resuming>>,
@@ -87,7 +88,7 @@ impl Socket {
             machine,
             client,
             link: Link::None,
-            waker: Waker::from(Arc::clone(&shared)),
+            waker: Some(Waker::from(Arc::clone(&shared))),
             shared,
             inbox: None,
             session,
@@ -109,10 +110,11 @@ impl Socket {
         if side == Half::Stream && look.is_quiet() && self.is_asleep() {
             return Poll::Pending;
         }
-        // In its place there is one that nobody polls with.
-        let waker = mem::replace(&mut self.waker, Waker::noop().clone());
+        // Taken, so that the rest can be borrowed. It is gone after a hook of the application has panicked.
+        let waker = self.waker.take();
+        let waker = waker.unwrap_or_else(|| Waker::from(Arc::clone(&self.shared)));
         let driven = self.drive_on(side, task, look, &mut Context::from_waker(&waker));
-        self.waker = waker;
+        self.waker = Some(waker);
         driven
     }
 
@@ -301,7 +303,7 @@ impl Socket {
         }
         self.set_state(State::Closed);
         let link = mem::replace(&mut self.link, Link::None);
-        self.tell_unflushed(link);
+        self.tell_unwritten(link);
         if let Some(session) = &mut self.session {
             let (unconfirmed, unsent) = session.take_kept();
             for message in &unconfirmed {
@@ -377,16 +379,25 @@ impl Socket {
             failure = Failure::transient().unsent();
         }
         self.client.tell(Event::Ended(&ended));
-        self.tell_unflushed(link);
+        self.tell_unwritten(link);
         self.machine.failed(id, now, &failure);
         self.ended = Some(ended);
     }
 
-    /// What a connection that is over may not have written is told of.
-    fn tell_unflushed(&self, link: Link) {
-        if let Link::Open(mut open) = link {
-            for message in open.take_unflushed() {
-                self.client.tell(Event::Unconfirmed(&message));
+    /// What a connection that is over has not written, or may not have, is told of.
+    fn tell_unwritten(&mut self, link: Link) {
+        let Link::Open(mut open) = link else {
+            return;
+        };
+        for message in open.take_unflushed() {
+            self.client.tell(Event::Unconfirmed(&message));
+        }
+        for message in open.take_last() {
+            match &mut self.session {
+                // It tells of all that it keeps.
+                Some(session) => session.was_not_sent(&message),
+                None if is_data(&message) => self.client.tell(Event::Dropped(&message)),
+                None => (),
             }
         }
     }

@@ -1,6 +1,9 @@
 //! What does a connection send last, when its client closes it?
 
+use std::collections::VecDeque;
+use std::mem;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use becalm::time::Instant;
 use futures_sink::Sink;
@@ -27,41 +30,57 @@ impl Open {
         if self.closing.is_some() {
             return;
         }
-        let longest = client.limits.max_message_size.unwrap_or(usize::MAX);
+        let room = self.room;
         let take = || shared.lock().outbox.pop();
-        let last: Vec<Message> = match session {
-            None => {
-                while let Some(message) = take() {
-                    if let Err(NotTaken(_, Some(message))) = self.start_send(message) {
-                        client.tell(Event::Dropped(&message));
-                    }
-                }
-                Vec::new()
-            }
+        let is_sent = |message: &Message| match &session {
+            None => room.takes(message.len()),
             Some(session) => {
-                // What a session that is not open never sends is told of.
-                if session.is_open() {
-                    let is_sent = |message: &Message| {
-                        is_data(message)
-                            && session.is_accepted(message)
-                            && message.len().saturating_add(HEAD) <= longest
-                    };
-                    let (sent, dropped): (Vec<_>, Vec<_>) =
-                        std::iter::from_fn(take).partition(is_sent);
-                    for message in dropped.iter().filter(|message| is_data(message)) {
-                        client.tell(Event::Dropped(message));
-                    }
-                    for message in sent {
-                        session.push(message);
-                    }
-                }
-                session.end()
+                is_data(message)
+                    && session.is_accepted(message)
+                    && room.takes(message.len().saturating_add(HEAD))
             }
         };
-        for message in last.into_iter().chain([Message::Close(frame)]) {
-            let _ = Pin::new(&mut self.wire).start_send(message);
+        // What a session that is not open never sends is told of.
+        let is_open = session.as_ref().is_none_or(|session| session.is_open());
+        let waiting = std::iter::from_fn(take).take_while(|_| is_open);
+        let (sent, dropped): (Vec<_>, Vec<_>) = waiting.partition(is_sent);
+        for message in dropped.iter().filter(|message| is_data(message)) {
+            client.tell(Event::Dropped(message));
         }
+        match session {
+            None => self.last.extend(sent),
+            Some(session) => {
+                for message in sent {
+                    session.push(message);
+                }
+                self.last.extend(session.end());
+            }
+        }
+        self.last.push_back(Message::Close(frame));
         self.is_unflushed = true;
         self.closing = Some(Closing::ByUs(until));
+    }
+
+    /// Gives the wire what goes out last, as far as it has room. What fails here fails again when it is flushed or read.
+    pub(super) fn send_last(&mut self, is_of_session: bool, context: &mut Context<'_>) {
+        while let Some(message) = self.last.pop_front() {
+            let length = message.len();
+            if !matches!(self.poll_room(|| length, context), Poll::Ready(Ok(()))) {
+                self.last.push_front(message);
+                return;
+            }
+            self.is_unflushed = true;
+            if is_of_session {
+                let _ = Pin::new(&mut self.wire).start_send(message);
+            } else if let Err(NotTaken(_, Some(message))) = self.start_send(message) {
+                self.last.push_front(message);
+                return;
+            }
+        }
+    }
+
+    /// What no wire was given of what was to go out last: for a connection that is over.
+    pub fn take_last(&mut self) -> VecDeque<Message> {
+        mem::take(&mut self.last)
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Resuming {
     /// Why the last session was given up by this side.
     given_up: Option<Cold>,
     is_first: bool,
+    /// The last number that was sent before it was ended for good.
+    sent_before_end: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +79,7 @@ impl Resuming {
             stage: Stage::Silent,
             given_up: None,
             is_first: true,
+            sent_before_end: 0,
         }
     }
 
@@ -289,6 +292,7 @@ impl Resuming {
 
     /// Ends the session for good: what is not sent yet goes first, and what has come is confirmed. What comes back is to be written.
     pub fn end(&mut self) -> Vec<Message> {
+        self.sent_before_end = self.ledger.sent();
         let mut last = Vec::new();
         if self.is_open() {
             while let Some(message) = self.next(Instant::ZERO) {
@@ -301,6 +305,18 @@ impl Resuming {
         }
         self.give_up(Cold::Ended);
         last
+    }
+
+    /// This message, of those that were to be written at its [end](Self::end), was not.
+    pub fn was_not_sent(&mut self, message: &Message) {
+        if let Ok(Envelope::Data { number, .. }) = Envelope::read(message) {
+            self.ledger.was_not_sent(number, self.sent_before_end);
+        }
+    }
+
+    /// How long the payload of the next message is.
+    pub fn next_length(&self) -> usize {
+        self.ledger.next_length()
     }
 
     /// What was sent and never confirmed, and what was taken and never sent, where no connection will get it any more.

@@ -106,6 +106,17 @@ impl Ledger {
         Some(written)
     }
 
+    /// How long the payload of the next is.
+    pub fn next_length(&self) -> usize {
+        self.kept.get(self.given).map_or(0, Message::len)
+    }
+
+    /// From this number on nothing has left, but what had left before, up to that number.
+    pub fn was_not_sent(&mut self, number: u64, before: u64) {
+        let sent = self.sent.min(number.saturating_sub(1));
+        self.sent = sent.max(before).max(self.confirmed);
+    }
+
     /// Whether this connection was given all that is kept.
     pub fn is_given(&self) -> bool {
         self.given == self.kept.len()

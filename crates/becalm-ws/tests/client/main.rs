@@ -1,11 +1,14 @@
 //! Does a WebSocket come back, once at a time, and does nothing go silently? Against real servers on loopback.
 
+mod buffers;
 mod closes;
 mod colds;
 mod cuts;
 mod faults;
 mod handshakes;
+mod hooks;
 mod javascript;
+mod javascript_closes;
 mod logins;
 mod lost_sessions;
 mod messages;
