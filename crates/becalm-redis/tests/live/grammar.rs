@@ -64,6 +64,16 @@ impl Grammar {
         self.commands.keys().map(String::as_str).collect()
     }
 
+    /// Whether the server's documentation of this command has this word.
+    pub fn has(&self, name: &str, token: &str) -> bool {
+        fn is_in(arguments: &[Argument], token: &str) -> bool {
+            arguments.iter().any(|argument| {
+                argument.token.as_deref() == Some(token) || is_in(&argument.parts, token)
+            })
+        }
+        is_in(&self.commands[name].arguments, token)
+    }
+
     /// This command with arguments that are drawn; now and then with options in another place, or one more.
     pub fn draw(&self, name: &str, words: &Words<'_>, chance: &mut Chance) -> Cmd {
         let mut drawn: Vec<Vec<String>> = Vec::new();
