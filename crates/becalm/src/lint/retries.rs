@@ -156,13 +156,22 @@ pub(super) fn throttled_sooner(case: &Case<'_>) -> Option<String> {
 
 pub(super) fn attempt_timeout_fills_deadline(case: &Case<'_>) -> Option<String> {
     let (timeout, deadline) = (case.attempt_timeout?, case.deadline?);
-    let retry = case.first_beyond(deadline, |wait| wait.least.saturating_add(timeout))?;
+    let never = case.first_beyond(deadline, |wait| wait.least.saturating_add(timeout));
+    // The first retry comes as soon as its wait allows.
+    let seldom = || {
+        let retry = case.first_beyond(deadline, |wait| wait.mean.saturating_add(timeout));
+        retry.filter(|it| *it > 1)
+    };
+    let (retry, mostly) = match never {
+        Some(retry) => (retry, ""),
+        None => (seldom()?, ", with the waits between them, mostly"),
+    };
     let what = match retry {
         1 => format!("an attempt that times out after {} leaves", Human(timeout)),
         // Attempts without limit are meant to end at the deadline; and one reason is enough.
         _ if case.is_unlimited() || waits_exceed_deadline(case).is_some() => return None,
         _ => format!(
-            "{retry} attempts that time out after {} leave",
+            "{retry} attempts that time out after {}{mostly} leave",
             Human(timeout)
         ),
     };

@@ -65,6 +65,12 @@ fn attempts_that_never_start_are_counted() {
         "{said}"
     );
     assert_eq!(codes(&policy(5, 16)), [""; 0], "the last one has a second");
+    // The waits count as well, by what they are on average.
+    let waits = policy(1, 4).base(secs(1));
+    let said = message(&waits, code);
+    let expected = "3 attempts that time out after 1s, with the waits between them, mostly leave no room for attempt 4 of 4";
+    assert!(said.starts_with(expected), "{said}");
+    assert_eq!(codes(&waits.deadline(secs(7))), [""; 0]);
     let unlimited = policy(5, 15).attempts(Policy::UNLIMITED);
     assert_eq!(codes(&unlimited), [""; 0], "it is meant to end there");
     // One reason is enough.
