@@ -34,7 +34,9 @@ codes! {
     ATTEMPTS_GROW "attempts-grow-with-servers" Warning "one more server is one more attempt";
     BUDGET_BOUNDS_NOTHING "budget-bounds-nothing" Warning "a bound on retries that is too high to bound anything";
     CANNOT_READ "cannot-read" Error "the file is no text, YAML or JSON, too large or too deep";
+    CONNECT_TIMEOUT_FILLS_DEADLINE "connect-timeout-fills-deadline" Warning "attempts to connect leave no room for all of them before the request ends";
     DEFAULT_BUDGET "default-budget" Warning "no budget is named, and the default of the system grants much";
+    ENDS_BEFORE_RETRIES "ends-before-retries" Warning "something around a request ends it before all attempts are made";
     FLOOR_TIMES_CLIENTS "floor-times-clients" Warning "a floor of retries that each client or sidecar has to itself";
     IN_CODE "in-code" Note "what is configured in code is not seen";
     KEY_NOT_READ "key-not-read" Warning "a key that this version of the system does not read";
@@ -48,6 +50,7 @@ codes! {
     NOT_KNOWN "not-known" Note "a form that is legal, and what the system makes of it is not known here";
     NOT_SEEN "not-seen" Note "what it depends on is in another file";
     NOT_UNDERSTOOD "not-understood" Warning "a value that is not of the form that the system reads";
+    OUTLIVES_CALLER "outlives-caller" Warning "a layer goes on repeating after the layer around it has given up";
     OVERLOADED "overloaded" Error "simulated with `--service`: the load is more than the service can serve, without any retry";
     OVERRIDDEN "overridden" Note "the environment or code overrides what the file says";
     PASSED_ON_AGAIN "passed-on-again" Warning "what failed after all attempts is passed on to other servers, with attempts of their own";

@@ -1,9 +1,16 @@
 //! What do several layers make of one request, each of which repeats?
 
-use becalm::Policy;
+use std::time::Duration;
 
+use becalm::Policy;
+use becalm::support::Human;
+
+use crate::code;
+use crate::finding::Finding;
 use crate::mapping::Mapping;
+use crate::system::System;
 use crate::systems::is_same;
+use crate::weight;
 
 /// Layers, and the attempts at the innermost for one request.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +71,57 @@ pub fn layers(files: &[(&str, Vec<Mapping>)]) -> Result<Layers, String> {
         mappings: chosen,
         attempts,
     })
+}
+
+/// Tells of each layer that goes on repeating after the one around it has given up.
+pub fn outlived(layers: &Layers) -> Vec<Finding> {
+    let pairs = layers.mappings.iter().zip(layers.mappings.iter().skip(1));
+    let told = pairs.filter_map(|(outer, inner)| {
+        let patience = outer.policy.attempt_timeout.or(outer.policy.deadline)?;
+        let longest = longest(&inner.policy)?;
+        (inner.policy.attempts > 1 && longest > patience).then(|| {
+            let sentence = format!(
+                "{}: its attempts and waits take up to {}, and its caller, {} of {}, waits {}",
+                inner.name,
+                Human(longest),
+                outer.name,
+                outer.file,
+                Human(patience)
+            );
+            let system = System::all().find(|it| it.name == inner.system);
+            let remedy = format!(
+                "{}, or bound all of its attempts to less than {}",
+                system.map_or("retry less often", weight::fewer),
+                Human(patience)
+            );
+            Finding::new(
+                &inner.file,
+                inner.span,
+                code::OUTLIVES_CALLER,
+                sentence,
+                remedy,
+            )
+        })
+    });
+    told.collect()
+}
+
+/// Of more waits the first are enough.
+const LOOKED_AT: usize = 256;
+
+/// How long a call takes at most, with its waits at their longest; `None` where no time-out of an attempt is known.
+fn longest(policy: &Policy) -> Option<Duration> {
+    let attempts = policy
+        .attempt_timeout
+        .filter(|_| policy.attempts != Policy::UNLIMITED);
+    let of_attempts = attempts.map(|each| {
+        let waits = policy.schedule().take(LOOKED_AT).map(|it| it.most);
+        waits.fold(
+            each.saturating_mul(policy.attempts),
+            Duration::saturating_add,
+        )
+    });
+    [of_attempts, policy.deadline].into_iter().flatten().min()
 }
 
 /// The names that every file knows.

@@ -27,6 +27,7 @@ mod mapping;
 mod meant;
 mod parsed;
 mod reading;
+mod room;
 mod said;
 mod severity;
 mod shape;

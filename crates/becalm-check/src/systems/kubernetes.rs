@@ -47,6 +47,36 @@ pub fn is_same(one: &str, other: &str) -> bool {
     begins(one, other) || begins(other, one)
 }
 
+/// `Gateway eg`, or `HTTPRoute shop/orders`.
+pub fn named(resource: &Node) -> String {
+    let text = |path: &[&str]| resource.at(path).and_then(Node::text);
+    let name = text(&["metadata", "name"]).unwrap_or("?");
+    let name = match text(&["metadata", "namespace"]) {
+        Some(namespace) => format!("{namespace}/{name}"),
+        None => name.to_owned(),
+    };
+    format!("{} {name}", text(&["kind"]).unwrap_or("?"))
+}
+
+/// Whether two resources may be of one namespace.
+pub fn is_beside(one: &Node, other: &Node) -> bool {
+    let of = |it: &'_ Node| {
+        it.at(&["metadata", "namespace"])
+            .and_then(Node::text)
+            .map(ToOwned::to_owned)
+    };
+    !matches!((of(one), of(other)), (Some(a), Some(b)) if a != b)
+}
+
+/// Which of two resources that say the same thing holds: the one that was created first. `None` where the files do not say it.
+pub fn is_older(one: &Node, other: &Node) -> Option<bool> {
+    let created = |it: &Node| {
+        let created = it.at(&["metadata", "creationTimestamp"])?.text()?;
+        Some((created.to_owned(), named(it)))
+    };
+    Some(created(one)? < created(other)?)
+}
+
 /// Whether YAML reads it as a number, and not as a text.
 pub fn is_number(node: &Node) -> bool {
     matches!(&node.value, Value::Scalar { text, quoted: false } if text.parse::<f64>().is_ok())

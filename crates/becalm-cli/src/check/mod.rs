@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use becalm::lint::Lint;
-use becalm_check::layers::{Layers, layers};
+use becalm_check::layers::{Layers, layers, outlived};
 use becalm_check::shown::{OF_A_KIND, bounded, github, printable, sarif};
-use becalm_check::{As, Checked, Finding, Settings, Severity, check_and};
+use becalm_check::{As, Finding, Mapping, Settings, Severity, check_and};
 
 use crate::again;
 use crate::given::Given;
@@ -186,23 +186,25 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     let mut settings = Settings::default();
     settings.versions.clone_from(&args.versions);
     let files: Vec<_> = inputs.iter().map(Input::file).collect();
-    let mut judged = None;
+    let (mut judged, mut multiplied) = (None, None);
     let mut checked = check_and(&files, &settings, |mappings| {
         let asked = args.service.as_deref();
         judged = asked.map(|it| service::judge(it, mappings));
         let all = judged.as_ref().and_then(|it| it.as_ref().ok());
-        service::findings(mappings, all.map_or(&[], |it| it))
+        let mut found = service::findings(mappings, all.map_or(&[], |it| it));
+        multiplied = args.layers.then(|| self::multiplied(&inputs, mappings));
+        if let Some(Ok(layers)) = &multiplied {
+            found.extend(outlived(layers));
+        }
+        found
     });
     let judged = judged.transpose()?;
+    let layers = multiplied.transpose()?;
     let known = args
         .baseline
         .as_deref()
         .map(|it| baseline::take(it, &mut checked));
     let known = known.transpose()?.unwrap_or(0);
-    let layers = args
-        .layers
-        .then(|| multiplied(&inputs, &checked))
-        .transpose()?;
     let policies = args.out.as_deref();
     let policies = policies
         .map(|it| Policies::of(&checked.mappings, &given, it))
@@ -308,9 +310,9 @@ fn code(told: &Told<'_>, args: &Args, printed: ExitCode) -> ExitCode {
     }
 }
 
-fn multiplied(inputs: &[Input], checked: &Checked) -> Result<Layers, String> {
+fn multiplied(inputs: &[Input], mappings: &[Mapping]) -> Result<Layers, String> {
     let of_file = |input: &Input| {
-        let mappings = checked.mappings.iter().filter(|it| it.file == input.name());
+        let mappings = mappings.iter().filter(|it| it.file == input.name());
         mappings.cloned().collect::<Vec<_>>()
     };
     let files: Vec<_> = inputs.iter().map(|it| (it.name(), of_file(it))).collect();

@@ -113,7 +113,12 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         }
     };
     let profiles = profiles(reading, &sections);
-    for profile in profiles.iter().filter(|it| it.says().is_some()) {
+    let spoken = profiles.iter().filter(|it| it.says().is_some());
+    let overridden: Vec<_> = spoken.filter(|it| it.is_overridden(reading)).collect();
+    let is_read = |it: &&Profile<'_>| {
+        it.says().is_some() && !overridden.iter().any(|other| other.name == it.name)
+    };
+    for profile in profiles.iter().filter(is_read) {
         of_profile(reading, profile);
     }
     if profiles.iter().all(|it| it.says().is_none()) {

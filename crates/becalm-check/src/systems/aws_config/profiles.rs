@@ -4,7 +4,7 @@
 
 use becalm::support::nearest;
 
-use super::ini::{Entry, SHARED, Section};
+use super::ini::{Entry, SHARED, Section, sections};
 use crate::code;
 use crate::document::Span;
 use crate::meant::slip_of;
@@ -37,6 +37,36 @@ impl<'s> Profile<'s> {
     pub fn says(&self) -> Option<Span> {
         let said = [self.mode(), self.attempts(), self.defaults()];
         said.into_iter().flatten().map(|it| it.span).next()
+    }
+}
+
+impl Profile<'_> {
+    /// Whether the credentials among the files say all that it says: `Session.full_config` of botocore takes each key of theirs in
+    /// place of that of the config.
+    pub fn is_overridden(&self, reading: &mut Reading<'_>) -> bool {
+        let document = reading.document;
+        if document.file.ends_with("credentials") {
+            return false;
+        }
+        let files = document.together.iter();
+        let mut others = files.filter(|it| it.file.ends_with("credentials"));
+        let found = others.find_map(|it| {
+            let mut all = sections(it.text).ok()?.into_iter();
+            Some((it.file, all.rfind(|it| it.name == self.name)?))
+        });
+        let Some((file, other)) = found else {
+            return false;
+        };
+        let said = KEYS.iter().filter_map(|key| self.section.get(key));
+        let (taken, left): (Vec<_>, Vec<_>) = said.partition(|it| other.get(&it.name).is_some());
+        for entry in &taken {
+            let sentence = format!(
+                "botocore takes `{}` of the profile `{}` from {file}, which overrides this file",
+                entry.name, self.name
+            );
+            reading.find(entry.span, code::OVERRIDDEN, sentence, "keep one of them");
+        }
+        !taken.is_empty() && left.is_empty()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Refuses, Schema, System};
-use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, at, entry, field, items};
+use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, entry, field, items};
 use retry_policy::Place;
 
 pub(super) use cluster::{at_most, at_most_share};
@@ -141,16 +141,17 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         cluster::check(reading, cluster);
     }
     let clusters = clusters(reading.document);
-    // The longest time of a stream where the route says none, of connection managers with their own table.
+    // Those with a table of their own.
     let managers: Vec<_> = (tree.walk())
-        .filter_map(|it| Some((field(it, "route_config")?, at(it, STREAM)?)))
+        .filter_map(|it| Some((field(it, "route_config")?, it)))
         .collect();
     for table in tree.walk().filter(|it| it.is_table()) {
         let of_table = managers.iter().find(|(it, _)| std::ptr::eq(*it, table));
-        let stream = of_table.map(|(_, stream)| *stream);
+        let manager = of_table.map(|(_, manager)| *manager);
         for host in items(table, "virtual_hosts") {
             fields::check(reading, host, &VIRTUAL_HOST);
             of_extension(reading, host);
+            never_reached(reading, host);
             for route in items(host, "routes").iter().chain(matched(host)) {
                 fields::check(reading, route, &ROUTE);
                 if let Some(action) = field(route, "route") {
@@ -160,7 +161,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
                         host,
                         route,
                         action,
-                        stream,
+                        manager,
                     };
                     retry_policy::of_route(reading, &clusters, place);
                 }
@@ -168,8 +169,6 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         }
     }
 }
-
-const STREAM: &[&str] = &["common_http_protocol_options", "max_stream_duration"];
 
 /// The routes of a host that finds them by a tree of matchers.
 fn matched(host: &Node) -> impl Iterator<Item = &Node> {
@@ -181,6 +180,20 @@ fn matched(host: &Node) -> impl Iterator<Item = &Node> {
             _ => &[],
         },
     )
+}
+
+/// Tells of a policy of a virtual host that each of its routes has another one for.
+fn never_reached(reading: &mut Reading<'_>, host: &Node) {
+    let Some((key, _)) = entry(host, "retry_policy") else {
+        return;
+    };
+    let routes = items(host, "routes").iter().chain(matched(host));
+    let actions: Vec<_> = routes.filter_map(|it| field(it, "route")).collect();
+    let has_own = |it: &&Node| entry(it, "retry_policy").is_some();
+    if !actions.is_empty() && actions.iter().all(has_own) {
+        let sentence = "each route of the virtual host has a retry policy of its own, which holds in place of this one";
+        reading.find(key.span, code::OVERRIDDEN, sentence, "keep one of them");
+    }
 }
 
 fn of_extension(reading: &mut Reading<'_>, node: &Node) {

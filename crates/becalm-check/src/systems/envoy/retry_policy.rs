@@ -35,9 +35,12 @@ pub struct Place<'n> {
     pub host: &'n Node,
     pub route: &'n Node,
     pub action: &'n Node,
-    /// The longest time of a stream where the route says none.
-    pub stream: Option<&'n Node>,
+    /// The connection manager that has its table.
+    pub manager: Option<&'n Node>,
 }
+
+/// Of a connection manager: the longest time of a stream where the route says none.
+const STREAM: &[&str] = &["common_http_protocol_options", "max_stream_duration"];
 
 /// Maps the retries of a route: the policy of its cluster, which overrides its own, which overrides that of its
 /// virtual host (run: a route with 1 retry to a cluster with 4 makes 5 attempts).
@@ -46,13 +49,35 @@ pub fn of_route<'a>(
     clusters: &HashMap<&'a str, (&'a str, &'a Node)>,
     place: Place<'_>,
 ) {
+    let names = clusters_of(place.action);
+    // Of several clusters each may have a policy of its own.
+    let has_own = |name: &&String| {
+        let (file, cluster) = clusters.get(&***name)?;
+        (*file == reading.document.file).then_some(())?;
+        entry(protocol_options(cluster)?, "retry_policy")
+    };
+    let (own, others): (Vec<_>, Vec<_>) = names.iter().partition(|it| has_own(it).is_some());
+    for name in own {
+        to_clusters(reading, clusters, place, vec![name.clone()]);
+    }
+    if !others.is_empty() || names.is_empty() {
+        let others = others.into_iter().cloned().collect();
+        to_clusters(reading, clusters, place, others);
+    }
+}
+
+fn to_clusters<'a>(
+    reading: &mut Reading<'a>,
+    clusters: &HashMap<&'a str, (&'a str, &'a Node)>,
+    place: Place<'_>,
+    names: Vec<String>,
+) {
     let Place {
         host,
         route,
         action,
         ..
     } = place;
-    let names = clusters_of(action);
     let found = |name: &String| clusters.get(&**name).copied();
     let cluster = names.iter().find_map(found);
     let here = cluster.filter(|(file, _)| *file == reading.document.file);
@@ -92,8 +117,12 @@ pub fn of_route<'a>(
         cluster.map_or((reading.document.file, None), |(file, it)| (file, Some(it)));
     reading.in_file(file, &mut draft, key.span, |reading, draft| {
         cluster::budget(reading, draft, cluster, priority);
+        if let Some(cluster) = cluster {
+            timeouts::to_connect(reading, draft, cluster, key.span);
+        }
         lose_of_cluster(draft, cluster, of_cluster.is_some());
     });
+    timeouts::while_idle(reading, &draft, place);
     lose(reading, &mut draft, retry, action, host);
     let name = name(route, &names);
     let domains = items(host, "domains").iter().filter_map(Node::text);
@@ -136,7 +165,8 @@ fn times(reading: &mut Reading<'_>, draft: &mut Draft, place: Place<'_>, retry: 
     let timeout = reading.proto_duration(field(place.action, "timeout"), form);
     let by_stream = entry(place.action, "max_stream_duration");
     let stream = by_stream.and_then(|(_, it)| field(it, "max_stream_duration"));
-    let stream = reading.proto_duration(stream.or(place.stream), form);
+    let of_manager = place.manager.and_then(|it| at(it, STREAM));
+    let stream = reading.proto_duration(stream.or(of_manager), form);
     let whole = timeouts::of_request(reading, draft, timeout, &stream, by_stream.is_some());
     let each = reading.proto_duration(field(retry, "per_try_timeout"), "a duration such as 5s");
     timeouts::of_attempt(reading, draft, "per_try_timeout", each, whole);

@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use becalm::support::Human;
 
+use super::fields::field;
+use super::retry_policy::Place;
 use crate::code;
+use crate::document::{Node, Span};
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::room::Connecting;
 use crate::told::Told;
 
 /// Of a route that says nothing.
@@ -70,4 +74,37 @@ pub fn of_attempt(
         }
         _ => draft.attempt_timeout(timeout),
     }
+}
+
+/// Of a cluster that says nothing.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The time-out of an attempt begins when there is a connection (`onPoolReady` of `source/common/router/upstream_request.cc`), so that
+/// connecting ends by the cluster's time-out alone.
+pub fn to_connect(reading: &mut Reading<'_>, draft: &Draft, cluster: &Node, at: Span) {
+    let name = "connect_timeout";
+    let connecting = Connecting {
+        name,
+        time: reading.proto_duration(field(cluster, name), "a duration such as 1s"),
+        default: CONNECT_TIMEOUT,
+        remedy: "lower `connect_timeout` or `num_retries`, or raise the route's `timeout`",
+    };
+    reading.room_to_connect(draft, &connecting, at);
+}
+
+/// A stream on which nothing is sent ends while attempts are made, by the route's time-out or by that of its connection manager.
+pub fn while_idle(reading: &mut Reading<'_>, draft: &Draft, place: Place<'_>) {
+    let of_route = field(place.action, "idle_timeout").map(|it| (it, "idle_timeout"));
+    let of_manager = || {
+        Some((
+            field(place.manager?, "stream_idle_timeout")?,
+            "stream_idle_timeout",
+        ))
+    };
+    let Some((node, name)) = of_route.or_else(of_manager) else {
+        return;
+    };
+    let time = reading.proto_duration(Some(node), "a duration such as 300s");
+    let remedy = format!("raise `{name}`, or lower `per_try_timeout` or `num_retries`");
+    reading.room_before(draft, name, &time, &remedy);
 }

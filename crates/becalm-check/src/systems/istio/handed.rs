@@ -3,6 +3,7 @@
 //! `mergeHTTPRoute` of `pilot/pkg/model/virtualservice.go`: a delegate's route takes `timeout` and `retries` of the root's.
 //! `translateRoute` of `pilot/pkg/networking/core/route/route.go`: a route without `retries` takes those of the mesh.
 
+use super::super::kubernetes::{is_beside, is_older, named};
 use super::rule::namespace;
 use crate::code;
 use crate::document::{Document, Key, Node};
@@ -90,6 +91,49 @@ pub fn to_unseen(reading: &mut Reading<'_>, route: &Node) {
     );
     let remedy = "name the file of the delegate as well";
     reading.find(key.span, code::NOT_SEEN, sentence, remedy);
+}
+
+/// Whether another `VirtualService` of the files holds in place of this one: in a sidecar one alone is about a host, the one that was
+/// created first (`initVirtualServices` of `pilot/pkg/model/push_context.go` sorts them so).
+pub fn overridden(reading: &mut Reading<'_>, spec: &Node) -> bool {
+    let document = reading.document;
+    let Some((key, hosts)) = spec.entry("hosts") else {
+        return false;
+    };
+    let is_of_sidecars = |it: &Node| {
+        let gateways = it.list(&["spec", "gateways"]);
+        gateways.is_empty() || gateways.iter().any(|it| it.text() == Some("mesh"))
+    };
+    let Some(own) = document.tree.filter(|it| is_of_sidecars(it)) else {
+        return false;
+    };
+    let is_rival = |it: &Node| {
+        let same = |host: &Node| hosts.items().iter().any(|it| it.text() == host.text());
+        is_service(it)
+            && !std::ptr::eq(it, own)
+            && is_of_sidecars(it)
+            && is_beside(it, own)
+            && !it.list(&["spec", "hosts"]).is_empty()
+            && it.list(&["spec", "hosts"]).iter().all(same)
+            && it.list(&["spec", "hosts"]).len() == hosts.items().len()
+    };
+    let Some((_, rival)) = document.all().find(|(_, it)| is_rival(it)) else {
+        return false;
+    };
+    let holds = is_older(own, rival);
+    if holds == Some(true) {
+        return false;
+    }
+    let why = match holds {
+        Some(_) => "which was created first, and this one is not read",
+        None => "if that was created first, which the files do not say",
+    };
+    let sentence = format!(
+        "in sidecars {} holds for the same hosts in place of this one, {why}",
+        named(rival)
+    );
+    reading.find(key.span, code::OVERRIDDEN, sentence, "keep one of them");
+    holds.is_some()
 }
 
 fn is_service(resource: &Node) -> bool {

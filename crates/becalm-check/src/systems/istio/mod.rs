@@ -141,6 +141,9 @@ pub(super) fn read(reading: &mut Reading<'_>) {
 }
 
 fn service(reading: &mut Reading<'_>, spec: &Node) {
+    if handed::overridden(reading, spec) {
+        return;
+    }
     let is_delegate = spec.list(&["hosts"]).is_empty();
     let roots = if is_delegate {
         handed::roots(&reading.document)
@@ -242,7 +245,8 @@ fn of_route<'a>(
     }
     draft.policy.retry_on = words.retry_on(methods).into();
     bounded(reading, &mut draft, span);
-    lose(&mut draft, retries);
+    let of_mesh = of_route.and_then(|_| handed::mesh(&reading.document));
+    lose(&mut draft, retries, of_mesh);
     reading.map(draft, name, names, span);
 }
 
@@ -285,7 +289,7 @@ fn times<'a>(
     }
 }
 
-fn lose(draft: &mut Draft, retries: Option<Given<'_, '_>>) {
+fn lose(draft: &mut Draft, retries: Option<Given<'_, '_>>, of_mesh: Option<Given<'_, '_>>) {
     let entry = |name| retries.and_then(|it| it.node.entry(name));
     let previous = entry("retryIgnorePreviousHosts");
     if previous.and_then(|(_, it)| it.text()) != Some("false") {
@@ -299,6 +303,13 @@ fn lose(draft: &mut Draft, retries: Option<Given<'_, '_>>) {
     }
     let why = "the sidecar of the service repeats what was reset before it was read, twice";
     draft.lose("inbound retries", why, None);
+    if let Some(mesh) = of_mesh {
+        let why = format!(
+            "the route's own `retries` stand in place of those of the mesh as a whole (line {} of {})",
+            mesh.key.span.line, mesh.file
+        );
+        draft.lose("defaultHttpRetryPolicy", why, None);
+    }
     if retries.is_none() {
         let why = "the mesh's own configuration overrides the default";
         draft.lose("defaultHttpRetryPolicy", why, None);

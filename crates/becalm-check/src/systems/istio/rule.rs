@@ -1,14 +1,17 @@
 //! What does a `DestinationRule` bound?
 
+use std::time::Duration;
+
 use becalm::Budget;
 
 use super::super::envoy::{at_most, at_most_share};
-use super::super::kubernetes::{check, is_same};
+use super::super::kubernetes::{check, is_older, is_same, named};
 use super::{nothing, of_route};
 use crate::code;
 use crate::document::{Node, Span};
 use crate::mapping::Draft;
 use crate::reading::Reading;
+use crate::room::Connecting;
 use crate::told::Told;
 
 /// Of the rule that is about the host of a route, in this file or another.
@@ -26,8 +29,10 @@ pub fn budget(
         is_a(it, "DestinationRule")
             && matches!((about(), host), (Some(about), Some(host)) if is_one(about, self::namespace(it), host, namespace))
     };
-    let found = reading.document.all().find(|(_, it)| is_about(it));
-    let Some((file, spec)) = found.and_then(|(file, it)| Some((file, it.get("spec")?))) else {
+    let Some((file, found)) = first(reading, is_about) else {
+        return;
+    };
+    let Some(spec) = found.get("spec") else {
         return;
     };
     let destination = route.list(&["route"]).first();
@@ -40,7 +45,64 @@ pub fn budget(
     ];
     reading.in_file(file, draft, at, |reading, draft| {
         of_rule(reading, draft, policies);
+        to_connect(reading, draft, policies, at);
     });
+}
+
+/// `connectTimeout` of the mesh is 10 s where nothing is said (`DefaultMeshConfig`).
+fn to_connect(reading: &mut Reading<'_>, draft: &Draft, policies: [Option<&Node>; 2], at: Span) {
+    let pools = policies.into_iter().flatten();
+    let mut pools = pools.filter_map(|it| it.get("connectionPool"));
+    let node = pools
+        .next()
+        .and_then(|it| it.at(&["tcp", "connectTimeout"]));
+    let connecting = Connecting {
+        name: "connectTimeout",
+        time: reading.go_duration(node, "a duration such as 1s"),
+        default: Duration::from_secs(10),
+        remedy: "lower `connectTimeout` or `attempts`, or raise the route's `timeout`",
+    };
+    reading.room_to_connect(draft, &connecting, at);
+}
+
+/// The rule that holds of those about a host: `mergeDestinationRule` of `pilot/pkg/model/destination_rule.go` keeps the policy of the
+/// first that has one, and takes the older ones first.
+fn first<'a>(
+    reading: &mut Reading<'a>,
+    is_about: impl Fn(&Node) -> bool,
+) -> Option<(&'a str, &'a Node)> {
+    let all = reading.document.all().filter(|(_, it)| is_about(it));
+    let has_policy = |it: &Node| it.at(&["spec", "trafficPolicy"]).is_some();
+    let (with, without): (Vec<_>, Vec<_>) = all.partition(|(_, it)| has_policy(it));
+    let mut with = with.into_iter();
+    let Some(mut found) = with.next() else {
+        return without.into_iter().next();
+    };
+    for other in with {
+        let (kept, lost, why) = match is_older(other.1, found.1) {
+            Some(true) => (other, found, "which was created first"),
+            Some(false) => (found, other, "which was created first"),
+            None => (
+                found,
+                other,
+                "if that was created first, which the files do not say",
+            ),
+        };
+        found = kept;
+        let span = lost
+            .1
+            .at(&["spec"])
+            .and_then(|it| it.entry("trafficPolicy"));
+        let Some((key, _)) = span else { continue };
+        let sentence = format!(
+            "the `trafficPolicy` of {} holds for this host in place of this one, {why}",
+            named(kept.1)
+        );
+        let own = std::mem::replace(&mut reading.document.file, lost.0);
+        reading.find(key.span, code::OVERRIDDEN, sentence, "keep one of them");
+        reading.document.file = own;
+    }
+    Some(found)
 }
 
 /// Maps a rule that bounds retries where no route of the files leads to its host: Istio repeats without one as well.

@@ -16,7 +16,7 @@ use crate::document::{Document, Key, Node, Span};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::systems::kubernetes::{is_number, is_same};
+use crate::systems::kubernetes::{is_beside, is_number, is_same, named};
 use crate::systems::methods;
 use crate::told::Told;
 
@@ -92,21 +92,52 @@ pub fn read(reading: &mut Reading<'_>) {
     reading.map(draft, shown, names, first.span);
 }
 
-/// Whether a profile in the same file overrides the annotations.
+/// Whether a profile overrides the annotations, or the routes of a service do for all of its requests ("they override all retry
+/// configuration annotations on the parent Service", says the page on retries).
 fn overridden(reading: &mut Reading<'_>, name: Option<&str>, first: &Key) -> bool {
     let document = reading.document;
-    let is_profile = |it: &&Node| {
+    let Some(own) = document.tree else {
+        return false;
+    };
+    let is_profile = |it: &Node| {
         let profile = it.at(&["metadata", "name"]).and_then(Node::text);
         super::is_profile(Some(it))
             && !it.list(&["spec", "routes"]).is_empty()
             && matches!((profile, name), (Some(one), Some(other)) if is_same(one, other))
     };
-    let is_overridden = document.beside.iter().any(|it| is_profile(&it));
-    if is_overridden {
+    if document.all().any(|(_, it)| is_profile(it)) {
         let sentence = "a ServiceProfile with routes overrides the annotations of its service";
         reading.find(first.span, code::KEY_NOT_READ, sentence, "keep one of them");
+        return true;
     }
-    is_overridden
+    let is_route = |it: &Node| {
+        let kind = it.get("kind").and_then(Node::text);
+        let parents = it.list(&["spec", "parentRefs"]).iter();
+        let mut parents = parents.filter_map(|it| it.get("name")?.text());
+        let annotations = it.at(&["metadata", "annotations"]);
+        let mut annotations = annotations.map_or(&[][..], Node::entries).iter();
+        kind.is_some_and(|it| KINDS[2..].contains(&it))
+            && KINDS[..2].iter().any(|it| document.says(&["kind"], it))
+            && parents.any(|it| Some(it) == name)
+            && is_beside(it, own)
+            && annotations.any(|(key, _)| key.name.starts_with(PREFIXES[0]))
+    };
+    let Some((_, route)) = document.all().find(|(_, it)| is_route(it)) else {
+        return false;
+    };
+    let rules = route.list(&["spec", "rules"]);
+    let is_for_all = rules.iter().any(|it| it.list(&["matches"]).is_empty());
+    let which = if is_for_all {
+        ""
+    } else {
+        ", for the requests that it matches"
+    };
+    let sentence = format!(
+        "the annotations of {} override those of its service{which}",
+        named(route)
+    );
+    reading.find(first.span, code::OVERRIDDEN, sentence, "");
+    is_for_all
 }
 
 fn draft(reading: &mut Reading<'_>, span: Span) -> Draft {

@@ -15,8 +15,10 @@ use crate::document::Span;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::room::Connecting;
 use crate::said::Said;
 use crate::template::is_placeholder;
+use crate::told::Told;
 
 /// What the files say of names.
 #[derive(Debug)]
@@ -96,6 +98,24 @@ pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_,
                 None => next.origin(),
             };
             draft.origin("retry_on", origin);
+        });
+    }
+    if let Some(connect) = own.connect_timeout.as_ref().filter(|it| it.value.is_some()) {
+        let name = format!("{}_connect_timeout", family.prefix);
+        let remedy = format!(
+            "lower `{name}`, or raise `{}_next_upstream_timeout`",
+            family.prefix
+        );
+        connect.tell(reading, &mut draft, span, |reading, draft| {
+            let connecting = Connecting {
+                name: &name,
+                time: connect
+                    .value
+                    .map_or(Told::Absent, |it| Told::Is(it, connect.span)),
+                default: READ_TIMEOUT,
+                remedy: &remedy,
+            };
+            reading.room_to_connect(draft, &connecting, span);
         });
     }
     words.lose(&mut draft, span);

@@ -65,6 +65,7 @@ pub struct Of<'a> {
     pub tries: Option<Said<'a, u32>>,
     pub timeout: Option<Said<'a, Duration>>,
     pub read_timeout: Option<Said<'a, Duration>>,
+    pub connect_timeout: Option<Said<'a, Duration>>,
     pub request_buffering: Option<Said<'a, bool>>,
 }
 
@@ -110,6 +111,7 @@ impl<'a> Settings<'a> {
                 tries: own.tries.or(outer.tries),
                 timeout: own.timeout.or(outer.timeout),
                 read_timeout: own.read_timeout.or(outer.read_timeout),
+                connect_timeout: own.connect_timeout.or(outer.connect_timeout),
                 request_buffering: own.request_buffering.or(outer.request_buffering),
             }
         });
@@ -178,6 +180,7 @@ impl<'a> Of<'a> {
             ),
             "_next_upstream_timeout" => one(reading, directive, &mut self.timeout, TIME, time),
             "_read_timeout" => one(reading, directive, &mut self.read_timeout, TIME, time),
+            "_connect_timeout" => one(reading, directive, &mut self.connect_timeout, TIME, time),
             "_request_buffering" => one(
                 reading,
                 directive,

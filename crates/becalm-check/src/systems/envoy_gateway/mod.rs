@@ -4,6 +4,10 @@
 //! `internal/xds/translator` (`buildRetryPolicy`, `buildXdsClusterCircuitBreaker`) of
 //! envoyproxy/gateway 1.9.0. What they make is Envoy's.
 
+mod attached;
+
+use std::time::Duration;
+
 use becalm::preset::Preset;
 use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
@@ -11,11 +15,12 @@ use becalm::{Budget, Policy};
 use super::envoy::{KEYS, Words, at_most, at_most_share, base_alone, timeouts};
 use super::kubernetes::{REFUSES, check, is_of};
 use crate::code;
-use crate::document::{Document, Node};
+use crate::document::{Document, Node, Span};
 use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::room::Connecting;
 use crate::system::{Follows, Form, Schema, System};
 use crate::template::is_placeholder;
 use crate::told::Told;
@@ -116,6 +121,9 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     check(reading, per_retry, "`perRetry`", PER_RETRY);
     let back_off = per_retry.and_then(|it| it.get("backOff"));
     check(reading, back_off, "`backOff`", BACK_OFF);
+    if attached::overridden(reading, key.span) {
+        return;
+    }
 
     let policy = Preset::by_name("envoy").map_or_else(|_| Policy::default(), Preset::policy);
     let policy = policy.attempts(RETRIES + 1).deadline(timeouts::TIMEOUT);
@@ -136,6 +144,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         draft.policy.attempts = 1;
     }
     self::budget(reading, &mut draft, breaker);
+    to_connect(reading, &draft, spec, key.span);
     lose(&mut draft, spec, retry);
     let names = targets(spec);
     let name = match &names[..] {
@@ -143,6 +152,18 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         names => format!("traffic of {}", names.join(", ")),
     };
     reading.map(draft, name, names, key.span);
+}
+
+/// `tcpClusterTimeout`, or else 10 s (`internal/xds/translator/cluster.go`).
+fn to_connect(reading: &mut Reading<'_>, draft: &Draft, spec: &Node, at: Span) {
+    let node = spec.at(&["timeout", "tcp", "connectTimeout"]);
+    let connecting = Connecting {
+        name: "connectTimeout",
+        time: reading.gateway_duration(node, "a duration such as 1s"),
+        default: Duration::from_secs(10),
+        remedy: "lower `connectTimeout` or `numRetries`, or raise `timeout.http.requestTimeout`",
+    };
+    reading.room_to_connect(draft, &connecting, at);
 }
 
 fn times(reading: &mut Reading<'_>, draft: &mut Draft, spec: &Node, per_retry: Option<&Node>) {

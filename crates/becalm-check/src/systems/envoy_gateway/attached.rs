@@ -1,0 +1,154 @@
+//! Which policy holds for a route, where several are attached?
+//!
+//! `ProcessBackendTrafficPolicies` of `internal/gatewayapi/backendtrafficpolicy.go`: that of a rule, then that of its route, of its
+//! listener, of its gateway; one holds as a whole, of two with one target the older. With `mergeType` it is merged with that of the
+//! gateway. `HTTPRoute.GetRetry` of `internal/ir/xds.go`: the `retry` of an `HTTPRoute` holds before all of them.
+
+use super::super::kubernetes::{is_beside, is_older, named};
+use crate::code;
+use crate::document::{Node, Span};
+use crate::reading::Reading;
+
+/// What a policy is attached to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Target<'n> {
+    kind: &'n str,
+    name: &'n str,
+    section: Option<&'n str>,
+}
+
+impl<'n> Target<'n> {
+    fn of(node: &'n Node) -> Option<Self> {
+        let text = |key: &str| node.get(key).and_then(Node::text);
+        Some(Self {
+            kind: text("kind")?,
+            name: text("name")?,
+            section: text("sectionName"),
+        })
+    }
+}
+
+/// Tells which policies hold in place of this one, whose retries are at this place; whether others hold for all of its targets.
+pub fn overridden(reading: &mut Reading<'_>, span: Span) -> bool {
+    let document = reading.document;
+    let Some(own) = document.tree else {
+        return false;
+    };
+    let targets = targets(own);
+    let mut left = targets.len();
+    for target in &targets {
+        let all = document
+            .all()
+            .map(|(_, it)| it)
+            .filter(|it| is_beside(it, own));
+        let rivals: Vec<_> = all.filter(|it| !std::ptr::eq(*it, own)).collect();
+        let said = own_of_route(&rivals, *target)
+            .or_else(|| twin(own, &rivals, *target))
+            .or_else(|| closer(&rivals, *target));
+        if let Some((sentence, is_all)) = said {
+            reading.find(span, code::OVERRIDDEN, sentence, "");
+            left -= usize::from(is_all);
+        }
+    }
+    if let Some((key, _)) = own.at(&["spec"]).and_then(|it| it.entry("mergeType")) {
+        let sentence =
+            "this policy is merged with that of its gateway: what comes of both is not known here";
+        reading.find(key.span, code::NOT_SEEN, sentence, "");
+    }
+    left == 0 && !targets.is_empty()
+}
+
+fn targets(policy: &Node) -> Vec<Target<'_>> {
+    let Some(spec) = policy.get("spec") else {
+        return Vec::new();
+    };
+    let all = spec
+        .get("targetRef")
+        .into_iter()
+        .chain(spec.list(&["targetRefs"]));
+    all.filter_map(Target::of).collect()
+}
+
+fn is_policy(resource: &Node) -> bool {
+    resource.get("kind").and_then(Node::text) == Some("BackendTrafficPolicy")
+}
+
+fn is_named(resource: &Node, target: Target<'_>) -> bool {
+    let text = |path: &[&str]| resource.at(path).and_then(Node::text);
+    text(&["kind"]) == Some(target.kind) && text(&["metadata", "name"]) == Some(target.name)
+}
+
+/// By the `retry` of rules of the route itself.
+fn own_of_route(others: &[&Node], target: Target<'_>) -> Option<(String, bool)> {
+    let route = others.iter().find(|it| is_named(it, target))?;
+    let rules = route.list(&["spec", "rules"]).iter();
+    let is_meant = |it: &&Node| {
+        target.section.is_none() || it.get("name").and_then(Node::text) == target.section
+    };
+    let rules: Vec<_> = rules.filter(is_meant).collect();
+    let with = rules
+        .iter()
+        .filter(|it| it.get("retry").is_some_and(Node::is_table));
+    let with = with.count();
+    let which = if with == rules.len() {
+        "its rules"
+    } else {
+        "some of its rules"
+    };
+    (with > 0).then(|| {
+        let sentence = format!(
+            "{which} in {} have a `retry`, which holds in place of this one",
+            named(route)
+        );
+        (sentence, with == rules.len())
+    })
+}
+
+/// By an older policy with the same target.
+fn twin(own: &Node, others: &[&Node], target: Target<'_>) -> Option<(String, bool)> {
+    let mut all = others.iter().filter(|it| is_policy(it));
+    let twin = all.find(|it| targets(it).contains(&target))?;
+    let older = is_older(twin, own);
+    let why = match older {
+        Some(false) => return None,
+        Some(true) => "which was created first",
+        None => "if that was created first, which the files do not say",
+    };
+    let sentence = format!(
+        "{} has the same target, {} {}, and holds in place of this one, {why}",
+        named(twin),
+        target.kind,
+        target.name
+    );
+    Some((sentence, older.is_some()))
+}
+
+/// By policies that are attached to less: to a route of the gateway, or to a rule of the route.
+fn closer(others: &[&Node], target: Target<'_>) -> Option<(String, bool)> {
+    let is_part = |it: &Target<'_>| {
+        if (it.kind, it.name) == (target.kind, target.name) {
+            return target.section.is_none() && it.section.is_some();
+        }
+        target.kind == "Gateway"
+            && others.iter().any(|route| {
+                let parents = route.list(&["spec", "parentRefs"]).iter();
+                let mut parents = parents.filter_map(|it| it.get("name")?.text());
+                is_named(route, *it) && parents.any(|it| it == target.name)
+            })
+    };
+    let policies = others.iter().filter(|it| is_policy(it));
+    let mut found =
+        policies.filter_map(|it| Some((it, targets(it).into_iter().find(|it| is_part(it))?)));
+    let (policy, part) = found.find(|(it, _)| it.at(&["spec", "mergeType"]).is_none())?;
+    let none = if policy.at(&["spec", "retry"]).is_none() {
+        ", and has no `retry`: nothing is repeated there"
+    } else {
+        ""
+    };
+    let of = part.section.unwrap_or(part.name);
+    let sentence = format!(
+        "{} holds for {of} in place of this one{none}",
+        named(policy)
+    );
+    Some((sentence, false))
+}

@@ -1,0 +1,218 @@
+//! Which of several objects that set the same thing holds, and is it judged alone?
+
+use becalm_check::{Checked, File, Settings, check};
+
+fn of(files: &[(&str, &str)]) -> Checked {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| File::new(name, text))
+        .collect();
+    check(&files, &Settings::default())
+}
+
+fn overridden(checked: &Checked) -> Vec<(&str, usize, &str)> {
+    let all = checked.findings.iter().filter(|it| it.code == "overridden");
+    all.map(|it| (&*it.file, it.span.line, &*it.sentence))
+        .collect()
+}
+
+fn attempts(checked: &Checked) -> Vec<u32> {
+    checked
+        .mappings
+        .iter()
+        .map(|it| it.policy.attempts)
+        .collect()
+}
+
+#[test]
+fn of_envoy_the_route_holds_before_its_host_and_the_cluster_before_both() {
+    let text = "virtual_hosts:\n- name: a\n  domains: [\"*\"]\n  retry_policy: {retry_on: connect-failure, num_retries: 9}\n  routes:\n  - match: {prefix: /}\n    route: {cluster: a, retry_policy: {retry_on: connect-failure, num_retries: 1}}\n";
+    let checked = of(&[("envoy.yaml", text)]);
+    assert_eq!(attempts(&checked), [2]);
+    assert_eq!(overridden(&checked)[0].1, 4, "{checked:#?}");
+    let two = format!("{text}  - match: {{prefix: /b}}\n    route: {{cluster: b}}\n");
+    let checked = of(&[("envoy.yaml", &two)]);
+    assert_eq!(attempts(&checked), [2, 10]);
+    assert!(overridden(&checked).is_empty(), "{checked:#?}");
+
+    let options = "typed_extension_protocol_options: {envoy.extensions.upstreams.http.v3.HttpProtocolOptions: {\"@type\": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions, explicit_http_config: {http_protocol_options: {}}, retry_policy: {retry_on: connect-failure, num_retries: 4}}}";
+    let weighted = format!(
+        "static_resources:\n  clusters:\n  - {{name: a, connect_timeout: 0.1s}}\n  - {{name: b, connect_timeout: 0.1s, {options}}}\n  listeners:\n  - filter_chains:\n    - filters:\n      - typed_config:\n          route_config:\n            virtual_hosts:\n            - name: a\n              domains: [\"*\"]\n              routes:\n              - match: {{prefix: /}}\n                route:\n                  weighted_clusters: {{clusters: [{{name: a, weight: 1}}, {{name: b, weight: 1}}]}}\n                  retry_policy: {{retry_on: connect-failure, num_retries: 1}}\n"
+    );
+    let checked = of(&[("envoy.yaml", &weighted)]);
+    assert_eq!(attempts(&checked), [5, 2], "{checked:#?}");
+}
+
+fn service(name: &str, created: &str, attempts: u32) -> String {
+    format!(
+        "---\napiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {{name: {name}, namespace: shop{created}}}\nspec:\n  hosts: [orders]\n  http:\n  - route: [{{destination: {{host: orders}}}}]\n    timeout: 5s\n    retries: {{attempts: {attempts}, retryOn: connect-failure}}\n"
+    )
+}
+
+#[test]
+fn of_istio_the_older_holds() {
+    let created = |day: u32| format!(", creationTimestamp: \"2026-11-{day:02}T00:00:00Z\"");
+    let both = service("late", &created(9), 7) + &service("early", &created(2), 3);
+    let checked = of(&[("services.yaml", &both)]);
+    assert_eq!(attempts(&checked), [4]);
+    let told = overridden(&checked);
+    assert!(
+        told.len() == 1 && told[0].2.contains("VirtualService shop/early"),
+        "{told:?}"
+    );
+    let both = service("late", "", 7) + &service("early", "", 3);
+    let checked = of(&[("services.yaml", &both)]);
+    assert_eq!(attempts(&checked), [8, 4]);
+    assert!(
+        overridden(&checked)
+            .iter()
+            .all(|it| it.2.contains("do not say"))
+    );
+
+    let rule = |name: &str, created: &str, most: u32| {
+        format!(
+            "---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {{name: {name}, namespace: shop{created}}}\nspec:\n  host: orders\n  trafficPolicy: {{connectionPool: {{http: {{maxRetries: {most}}}}}}}\n"
+        )
+    };
+    let text =
+        service("a", "", 2) + &rule("late", &created(9), 50) + &rule("early", &created(2), 5);
+    let checked = of(&[("all.yaml", &text)]);
+    let budget = checked.mappings[0].policy.budget.to_string();
+    assert!(
+        budget.contains("floor:5") && !budget.contains("50"),
+        "{budget}"
+    );
+    assert!(
+        overridden(&checked)[0]
+            .2
+            .contains("DestinationRule shop/early"),
+        "{checked:#?}"
+    );
+}
+
+#[test]
+fn of_istio_the_route_holds_before_the_mesh() {
+    let mesh = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nspec:\n  meshConfig:\n    defaultHttpRetryPolicy: {attempts: 9, retryOn: 5xx}\n";
+    let checked = of(&[("mesh.yaml", mesh), ("a.yaml", &service("a", "", 2))]);
+    let of_route = checked
+        .mappings
+        .iter()
+        .find(|it| it.file == "a.yaml")
+        .unwrap();
+    assert_eq!(of_route.policy.attempts, 3);
+    let lost = of_route
+        .lost
+        .iter()
+        .find(|it| it.what == "defaultHttpRetryPolicy")
+        .unwrap();
+    assert!(lost.why.contains("line 5 of mesh.yaml"), "{lost:?}");
+}
+
+fn policy(name: &str, kind: &str, target: &str, spec: &str) -> String {
+    format!(
+        "---\napiVersion: gateway.envoyproxy.io/v1alpha1\nkind: BackendTrafficPolicy\nmetadata: {{name: {name}}}\nspec:\n  targetRefs: [{{group: gateway.networking.k8s.io, kind: {kind}, name: {target}}}]\n{spec}"
+    )
+}
+
+const ROUTE: &str = "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: orders}\nspec:\n  parentRefs: [{name: eg}]\n  rules:\n  - backendRefs: [{name: orders, port: 80}]\n";
+
+#[test]
+fn of_envoy_gateway_the_closest_holds_as_a_whole() {
+    let of_gateway = policy("all", "Gateway", "eg", "  retry: {numRetries: 5}\n");
+    let of_route = policy("own", "HTTPRoute", "orders", "  retry: {numRetries: 1}\n");
+    let text = format!("{of_gateway}{of_route}{ROUTE}");
+    let checked = of(&[("all.yaml", &text)]);
+    let told = overridden(&checked);
+    assert!(
+        told.len() == 1
+            && told[0]
+                .2
+                .contains("BackendTrafficPolicy own holds for orders"),
+        "{told:?}"
+    );
+    // The gateway's holds for other routes.
+    assert_eq!(attempts(&checked), [6, 2]);
+
+    let bare = policy(
+        "own",
+        "HTTPRoute",
+        "orders",
+        "  timeout: {http: {requestTimeout: 5s}}\n",
+    );
+    let checked = of(&[("all.yaml", &format!("{of_gateway}{bare}{ROUTE}"))]);
+    assert!(
+        overridden(&checked)[0]
+            .2
+            .contains("nothing is repeated there"),
+        "{checked:#?}"
+    );
+
+    let with_retry = format!("{ROUTE}    retry: {{attempts: 1, codes: [503]}}\n");
+    let checked = of(&[("all.yaml", &format!("{of_route}{with_retry}"))]);
+    assert!(
+        overridden(&checked)[0].2.contains("have a `retry`"),
+        "{checked:#?}"
+    );
+    assert_eq!(attempts(&checked), [2], "of the HTTPRoute alone");
+    assert_eq!(checked.mappings[0].system, "gateway-api");
+
+    let two = policy("b", "Gateway", "eg", "  retry: {numRetries: 5}\n").replace(
+        "name: b",
+        "name: b, creationTimestamp: \"2026-02-01T00:00:00Z\"",
+    ) + &policy("a", "Gateway", "eg", "  retry: {numRetries: 2}\n").replace(
+        "name: a",
+        "name: a, creationTimestamp: \"2026-01-01T00:00:00Z\"",
+    );
+    let checked = of(&[("two.yaml", &two)]);
+    assert_eq!(attempts(&checked), [3], "{checked:#?}");
+}
+
+#[test]
+fn of_linkerd_profiles_hold_before_routes_and_routes_before_services() {
+    let service = "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: orders\n  annotations: {retry.linkerd.io/http: 5xx, retry.linkerd.io/limit: \"4\", timeout.linkerd.io/request: 5s}\n";
+    let route = "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata:\n  name: own\n  annotations: {retry.linkerd.io/http: \"503\", timeout.linkerd.io/request: 5s}\nspec:\n  parentRefs: [{name: orders, kind: Service, group: core, port: 80}]\n  rules:\n  - matches: [{path: {value: /a}}]\n";
+    let checked = of(&[("service.yaml", service), ("route.yaml", route)]);
+    assert_eq!(attempts(&checked), [5, 2], "{checked:#?}");
+    assert!(
+        overridden(&checked)[0]
+            .2
+            .contains("for the requests that it matches")
+    );
+    let all = route.replace(
+        "  - matches: [{path: {value: /a}}]",
+        "  - backendRefs: [{name: orders}]",
+    );
+    let checked = of(&[("service.yaml", service), ("route.yaml", &all)]);
+    assert_eq!(attempts(&checked), [2], "{checked:#?}");
+    let profile = "apiVersion: linkerd.io/v1alpha2\nkind: ServiceProfile\nmetadata: {name: orders.shop.svc.cluster.local}\nspec:\n  routes:\n  - {name: a, condition: {method: GET}, isRetryable: true, timeout: 1s}\n";
+    let checked = of(&[("service.yaml", service), ("profile.yaml", profile)]);
+    assert!(
+        checked.mappings.iter().all(|it| it.file == "profile.yaml"),
+        "{checked:#?}"
+    );
+}
+
+/// `Session.full_config` of botocore.
+#[test]
+fn of_aws_the_credentials_hold_before_the_config() {
+    let config = "[default]\nregion = eu-central-1\nmax_attempts = 9\n[profile batch]\nmax_attempts = 4\nretry_mode = standard\n";
+    let credentials =
+        "[default]\naws_access_key_id = a\nmax_attempts = 2\n[batch]\nmax_attempts = 3\n";
+    let checked = of(&[("config", config), ("credentials", credentials)]);
+    let told = overridden(&checked);
+    let told: Vec<_> = told
+        .iter()
+        .filter(|it| it.2.contains("from credentials"))
+        .collect();
+    assert_eq!(
+        told.iter().map(|it| it.1).collect::<Vec<_>>(),
+        [3, 5],
+        "{told:?}"
+    );
+    let of_default: Vec<_> = checked
+        .mappings
+        .iter()
+        .filter(|it| it.name == "profile default")
+        .collect();
+    assert_eq!((of_default.len(), of_default[0].policy.attempts), (1, 2));
+}
