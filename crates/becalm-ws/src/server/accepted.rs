@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use becalm::time::Sleep;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -14,7 +13,7 @@ use tokio::net::TcpStream;
 
 use super::Server;
 use super::answering::Answering;
-use super::idle::Idle;
+use super::idle::{Idle, QUIET};
 use super::misplaced::Misplaced;
 use super::places::{Handshake, Open};
 use super::sniff::Sniff;
@@ -52,9 +51,6 @@ pub struct Accepted {
 }
 
 struct Deadline(Sleep);
-
-/// How long a connection may be silent that no layer ends with its answer: as long as proxies wait for what is behind them.
-pub(super) const QUIET: Duration = Duration::from_secs(60);
 
 /// The other end of an [`Accepted`] connection: what a layer needs to know of it. Put it into the extensions of its
 /// requests; [`Server::make_service`] and [`Server::service`] do.

@@ -1,10 +1,12 @@
 //! How long has nothing happened on a connection that stays for its next request?
 
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use becalm::time::{Instant, Sleep, Sleeper};
 
-use super::accepted::QUIET;
+/// How long a connection may be silent that no layer ends with its answer: as long as proxies wait for what is behind them.
+pub(super) const QUIET: Duration = Duration::from_secs(60);
 
 /// Since when a connection of HTTP/2 is idle. The timer is set again when it fires, so that a byte sets none.
 pub(super) struct Idle {
