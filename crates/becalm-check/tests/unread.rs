@@ -120,9 +120,9 @@ fn systems_that_are_not_read_are_named_with_their_keys() {
         ),
         (
             "a.yaml",
-            "apiVersion: dapr.io/v1alpha1\nkind: Resiliency\nspec:\n  policies:\n    retries: {a: {maxRetries: 3}}\n",
+            "apiVersion: policies.kuma.io/v1\nkind: MeshOther\nspec:\n  to:\n  - default: {http: {numRetries: 3}}\n",
             5,
-            "a Resiliency of dapr.io",
+            "a MeshOther of policies.kuma.io",
         ),
         (
             "a.yaml",

@@ -3,6 +3,7 @@
 mod aws_config;
 mod becalm;
 mod cenkalti;
+mod dapr;
 mod dotnet_resilience;
 mod envoy;
 mod envoy_gateway;
@@ -59,6 +60,7 @@ pub(crate) const ALL: &[Row] = &[
     row!(linkerd::LINKERD),
     row!(ingress_nginx::INGRESS_NGINX),
     row!(traefik::TRAEFIK),
+    row!(dapr::DAPR),
     row!(grpc::GRPC),
     row!(spring_cloud_gateway::SPRING_CLOUD_GATEWAY),
     row!(resilience4j::RESILIENCE4J),

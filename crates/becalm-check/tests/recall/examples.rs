@@ -168,6 +168,16 @@ pub const TREES: &[Tree] = &[
         ],
     },
     Tree {
+        name: "dapr.yaml",
+        text: r#"{"apiVersion": "dapr.io/v1alpha1", "kind": "Resiliency", "metadata": {"name": "shop"}, "spec": {
+            "policies": {"timeouts": {"short": "2s"},
+                "retries": {"few": {"policy": "exponential", "maxInterval": "5s", "maxRetries": 3, "matching": {"httpStatusCodes": "429,503"}}},
+                "circuitBreakers": {"open": {"timeout": "30s", "trip": "consecutiveFailures > 10"}}},
+            "targets": {"apps": {"orders": {"timeout": "short", "retry": "few", "circuitBreaker": "open"}},
+                "components": {"stock": {"outbound": {"timeout": "short"}}}}}, "scopes": ["shop"]}"#,
+        keys: &["retries", "maxRetries", "retry"],
+    },
+    Tree {
         name: "grpc.json",
         text: r#"{"methodConfig": [{"name": [{"service": "shop.v1.Orders", "method": "Find"}], "timeout": "5s",
             "retryPolicy": {"maxAttempts": 3, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 3,

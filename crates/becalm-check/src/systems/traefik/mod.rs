@@ -204,7 +204,8 @@ fn of_tree(reading: &mut Reading<'_>, tree: &Node, source: Source) {
     // Names are the user's own.
     for kind in ["http", "tcp", "udp"] {
         let parts = source.get(tree, kind).map_or(&[][..], Node::entries);
-        for (name, _) in parts.iter().flat_map(|(_, it)| it.entries()) {
+        let named = parts.iter().flat_map(|(_, it)| it.entries());
+        for (name, _) in named.filter(|(_, it)| it.is_table()) {
             name.asked.set(true);
         }
     }

@@ -1,0 +1,121 @@
+//! What does a policy of retries repeat?
+
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
+
+use crate::code;
+use crate::document::{Key, Node};
+use crate::list::list;
+use crate::mapping::{Draft, Origin};
+use crate::reading::Reading;
+use crate::systems::kubernetes::{check, is_number};
+
+const FIELDS: &[&str] = list!("httpStatusCodes gRPCStatusCodes");
+
+/// What is repeated: each failure without an answer, and what is listed of answers, or all.
+pub fn read(reading: &mut Reading<'_>, draft: &mut Draft, matching: Option<(&Key, &Node)>) {
+    let node = matching.map(|(_, it)| it);
+    check(reading, node, "`matching`", FIELDS);
+    let mut list = |name: &str, least: u16, most: u16| {
+        let given = node.and_then(|it| it.get(name))?;
+        text(reading, given);
+        let form = format!("a list such as 4,14-16 of numbers from {least} to {most}");
+        let told = reading.told(Some(given), &form, |it| ranges(it, least, most));
+        told.known().filter(|it| !it.is_empty())
+    };
+    let statuses = list(FIELDS[0], 100, 599);
+    let codes = list(FIELDS[1], 0, 16);
+    let is_listed = statuses.is_some() || codes.is_some();
+    let statuses: Statuses = match statuses {
+        Some(listed) => numbers(&listed).collect(),
+        None => (400..=599).collect(),
+    };
+    let codes: Codes = match codes {
+        Some(listed) => numbers(&listed).map(u32::from).collect(),
+        None => (1..=16).collect(),
+    };
+    let failures = [
+        FailureKind::Connect,
+        FailureKind::ConnectTimeout,
+        FailureKind::RefusedStream,
+        FailureKind::Reset,
+        FailureKind::TimedOut,
+    ];
+    let lists = RetryOn::new()
+        .methods(Methods::Any)
+        .statuses(statuses)
+        .codes(codes)
+        .failures(
+            failures
+                .into_iter()
+                .fold(Failures::default(), Failures::and),
+        );
+    draft.policy.retry_on = lists.into();
+    if let Some((key, _)) = matching.filter(|_| is_listed) {
+        draft.origin("retry_on", Origin::Line(key.span));
+    }
+}
+
+/// What Dapr repeats by itself: codes 14 and 16 of the other sidecar.
+pub fn between_sidecars(draft: &mut Draft) {
+    let failures = [
+        FailureKind::Connect,
+        FailureKind::ConnectTimeout,
+        FailureKind::Reset,
+    ];
+    let lists = RetryOn::new()
+        .methods(Methods::Any)
+        .statuses(Statuses::default())
+        .codes([14, 16].into_iter().collect())
+        .failures(
+            failures
+                .into_iter()
+                .fold(Failures::default(), Failures::and),
+        );
+    draft.policy.retry_on = lists.into();
+}
+
+/// Tells of a number where the schema has a text.
+pub fn text(reading: &mut Reading<'_>, node: &Node) {
+    if is_number(node) {
+        let text = node.text().unwrap_or_default();
+        let sentence = format!("kubectl refuses the number `{text}` where a text stands");
+        let remedy = format!("write `\"{text}\"`");
+        reading.find(node.span, code::REFUSED, sentence, remedy);
+    }
+}
+
+fn numbers(ranges: &[(u16, u16)]) -> impl Iterator<Item = u16> {
+    ranges.iter().flat_map(|(from, to)| *from..=*to)
+}
+
+/// `429,500-504`: numbers, and ranges of them, without blanks.
+fn ranges(text: &str, least: u16, most: u16) -> Option<Vec<(u16, u16)>> {
+    let entries = text.split(',').filter(|it| !it.is_empty());
+    let number = |it: &str| {
+        let number = it.parse::<u16>().ok();
+        number.filter(|it| (least..=most).contains(it))
+    };
+    let ranges = entries.map(|it| {
+        let (from, to) = it.split_once('-').unwrap_or((it, it));
+        let range = (number(from)?, number(to)?);
+        (range.0 <= range.1).then_some(range)
+    });
+    ranges.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_no_blanks_and_grow() {
+        assert_eq!(
+            ranges("429,500-504,", 100, 599),
+            Some(vec![(429, 429), (500, 504)])
+        );
+        for text in ["429, 500", "504-500", "5xx", "600", "1-2-3"] {
+            assert_eq!(ranges(text, 100, 599), None, "{text}");
+        }
+    }
+}
