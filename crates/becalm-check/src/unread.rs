@@ -162,7 +162,6 @@ fn whose(tree: &Node) -> String {
     let text = |key: &str| tree.get(key).and_then(Node::text);
     let has = |path: &[&str]| tree.at(path).is_some();
     let known = [
-        (has(&["_format_version"]), "Kong"),
         (has(&["services"]) && has(&["version"]), "Compose"),
         (has(&["spring"]), "Spring"),
         (has(&["jobs"]) && has(&["on"]), "GitHub Actions"),

@@ -12,6 +12,7 @@ mod grpc;
 mod haproxy;
 mod ingress_nginx;
 mod istio;
+mod kong;
 pub(crate) mod kubernetes;
 mod linkerd;
 mod methods;
@@ -60,6 +61,7 @@ pub(crate) const ALL: &[Row] = &[
     row!(linkerd::LINKERD),
     row!(ingress_nginx::INGRESS_NGINX),
     row!(traefik::TRAEFIK),
+    row!(kong::KONG),
     row!(dapr::DAPR),
     row!(grpc::GRPC),
     row!(spring_cloud_gateway::SPRING_CLOUD_GATEWAY),

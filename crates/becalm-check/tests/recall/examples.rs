@@ -168,6 +168,21 @@ pub const TREES: &[Tree] = &[
         ],
     },
     Tree {
+        name: "kong.yaml",
+        text: r#"{"_format_version": "3.0", "services": [{"name": "orders", "url": "http://orders.shop:8080", "retries": 2,
+            "connect_timeout": 1000, "read_timeout": 5000, "write_timeout": 5000,
+            "routes": [{"name": "orders", "paths": ["/orders"]}]}],
+            "plugins": [{"name": "key-auth", "config": {"key_names": ["apikey"]}}]}"#,
+        keys: &["retries"],
+    },
+    Tree {
+        name: "kong-service.yaml",
+        text: r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "orders", "annotations": {
+            "konghq.com/retries": "2", "konghq.com/read-timeout": "5000"}},
+            "spec": {"selector": {"app": "orders"}, "ports": [{"port": 80}]}}"#,
+        keys: &["konghq.com/retries"],
+    },
+    Tree {
         name: "dapr.yaml",
         text: r#"{"apiVersion": "dapr.io/v1alpha1", "kind": "Resiliency", "metadata": {"name": "shop"}, "spec": {
             "policies": {"timeouts": {"short": "2s"},

@@ -66,7 +66,7 @@ pub fn between_sidecars(draft: &mut Draft) {
     let lists = RetryOn::new()
         .methods(Methods::Any)
         .statuses(Statuses::default())
-        .codes([14, 16].into_iter().collect())
+        .codes(Codes::default().and(14).and(16))
         .failures(
             failures
                 .into_iter()

@@ -248,7 +248,7 @@ fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, node: Optio
             let how = "there is no end without `maxRetries`";
             draft.origin("attempts", Origin::Derived(key.span, how.into()));
         }
-        told => draft.set("attempts", told, |_, _| {}),
+        told @ Told::Unknown(..) => draft.set("attempts", told, |_, _| {}),
     }
     true
 }

@@ -1,0 +1,297 @@
+//! What does Kong repeat, by its declarative configuration and by annotations?
+//!
+//! Read in Kong/kong 3.9.3 (`kong/db/schema/entities/services.lua`, `kong/init.lua`, `kong/runloop/handler.lua`,
+//! `kong/templates/nginx_kong.lua`) and in Kong/kubernetes-ingress-controller 3.5.13 (`internal/dataplane/kongstate/service.go`). It was
+//! not run; what it passes on is nginx's, which was.
+//!
+//! Kong asks nginx for `retries` more tries, at once, of what `proxy_next_upstream` names by default: what fails or times out, but for
+//! POST, LOCK and PATCH that were sent. Where nothing is said these are 5. There is no budget and no bound on all together.
+
+use std::time::Duration;
+
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
+
+use super::nginx;
+use crate::code;
+use crate::document::{Document, Key, Node};
+use crate::evidence::Evidence;
+use crate::list::list;
+use crate::mapping::{Draft, Origin};
+use crate::meant::did_you_mean;
+use crate::reading::Reading;
+use crate::system::{Follows, Form, Refuses, Remedies, Schema, System};
+use crate::systems::kubernetes::{is_number, is_of};
+use crate::told::Told;
+
+pub(super) const KONG: System = System {
+    name: "kong",
+    title: "Kong",
+    versions: &["3.9"],
+    evidence: Evidence::Read,
+    form: Form::Tree,
+    remedies: REMEDIES,
+    fewer: Some("lower `retries`"),
+    elsewhere: &[
+        "no-budget",
+        "no-deadline",
+        "no-total-time",
+        "retries-at-once",
+    ],
+    follows: Follows::Attempts,
+    schema: Schema {
+        refuses: Some(Refuses {
+            place: |path| {
+                let parts = ["services", "routes", "upstreams", "proxy"];
+                let is_own = path.first().is_some_and(|it| parts.contains(it));
+                // A plugin has settings of its own.
+                is_own && !path.contains(&"config")
+            },
+            how: "Kong refuses the file, or kubectl the resource",
+        }),
+        homes: &[("retries", "move it into an item of `services`")],
+        ..Schema::OPEN
+    },
+};
+
+/// What helps against a lint, by its code.
+const REMEDIES: Remedies = &[(
+    "no-deadline",
+    "lower `retries` or `read_timeout`: Kong has no bound on all attempts together",
+)];
+
+const SERVICE: &[&str] = list!(
+    "id name retries protocol host port path url connect_timeout write_timeout read_timeout tags \
+     client_certificate tls_verify tls_verify_depth ca_certificates enabled routes plugins \
+     created_at updated_at"
+);
+
+const PREFIX: &str = "konghq.com/";
+const ANNOTATIONS: &[&str] = list!("retries connect-timeout read-timeout write-timeout");
+
+const KEYS: &[&str] = list!("attempts base jitter budget attempt_timeout retry_on");
+
+/// Where nothing is said.
+const RETRIES: u32 = 5;
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// More than this Kong refuses.
+const MOST: u32 = 32_767;
+
+pub(super) fn recognises(document: &Document<'_>) -> bool {
+    document.at(&["_format_version"]).is_some()
+        || is_kong_ingress(document)
+        || annotations(document).any(|(name, _, _)| is_about(name))
+}
+
+fn is_kong_ingress(document: &Document<'_>) -> bool {
+    is_of(document, "configuration.konghq.com") && document.says(&["kind"], "KongIngress")
+}
+
+/// Those of Kong, by their names without the prefix.
+fn annotations<'a>(
+    document: &Document<'a>,
+) -> impl Iterator<Item = (&'a str, &'a Key, &'a Node)> + use<'a> {
+    let all = document.at(&["metadata", "annotations"]);
+    let all = all.map_or(&[][..], Node::entries).iter();
+    all.filter_map(|(key, node)| Some((key.name.strip_prefix(PREFIX)?, key, node)))
+}
+
+/// Whether an annotation is one of those that are read, or looks like retries.
+fn is_about(name: &str) -> bool {
+    ANNOTATIONS.contains(&name) || crate::hints::looks_like_retries(name)
+}
+
+pub(super) fn read(reading: &mut Reading<'_>) {
+    let document = reading.document;
+    reading.misread = code::REFUSED;
+    if is_kong_ingress(&document) {
+        of_kong_ingress(reading);
+    } else if document.at(&["apiVersion"]).is_some() {
+        of_annotations(reading);
+    } else {
+        of_file(reading);
+    }
+}
+
+fn of_file(reading: &mut Reading<'_>) {
+    let document = reading.document;
+    let defaults = document.at(&["_info", "defaults", "service"]);
+    let services = document.at(&["services"]).map_or(&[][..], Node::items);
+    let of_routes = document.at(&["routes"]).map_or(&[][..], Node::items);
+    for plugin in document.at(&["plugins"]).map_or(&[][..], Node::items) {
+        plugin.get("name");
+    }
+    let within = of_routes.iter().filter_map(|it| it.get("service"));
+    for service in services.iter().chain(within.filter(|it| it.is_table())) {
+        for (key, _) in service.entries() {
+            if !SERVICE.contains(&&*key.name) {
+                let sentence = format!(
+                    "{} has no field `{}` in a service, and refuses the file",
+                    reading.who(),
+                    key.name
+                );
+                let remedy = did_you_mean(&key.name, "the fields", SERVICE);
+                reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
+            }
+        }
+        let field = |name: &str| {
+            let own = service.get(name).filter(|it| !it.is_null());
+            own.or_else(|| defaults.and_then(|it| it.get(name)))
+        };
+        let text = |name: &str| service.get(name).and_then(Node::text);
+        let name = text("name")
+            .or_else(|| text("host"))
+            .or_else(|| text("url"));
+        let host = text("host").or_else(|| host(text("url")?));
+        let names = [text("name"), host].into_iter().flatten();
+        let service = Service {
+            title: format!("service {}", name.unwrap_or("?")),
+            names: names.map(ToOwned::to_owned).collect(),
+            retries: field("retries"),
+            read: field("read_timeout"),
+            is_stream: text("protocol").is_some_and(|it| STREAMS.contains(&it)),
+            span: service
+                .entry("retries")
+                .map_or(service.span, |(key, _)| key.span),
+        };
+        of_service(reading, service);
+    }
+}
+
+/// Protocols of connections, of which nothing but connecting is repeated.
+const STREAMS: &[&str] = list!("tcp tls udp tls_passthrough");
+
+/// `http://orders:80/path` to `orders`.
+fn host(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    rest.split(['/', ':', '?']).next()
+}
+
+struct Service<'n> {
+    title: String,
+    names: Vec<String>,
+    retries: Option<&'n Node>,
+    read: Option<&'n Node>,
+    is_stream: bool,
+    span: crate::document::Span,
+}
+
+fn of_kong_ingress(reading: &mut Reading<'_>) {
+    let document = reading.document;
+    let Some(tree) = document.tree else { return };
+    let Some((key, proxy)) = tree.entry("proxy").filter(|(_, it)| it.is_table()) else {
+        return;
+    };
+    let sentence =
+        "`proxy` of a KongIngress is refused since the Ingress Controller 3.0; older ones read it";
+    let remedy = "write `konghq.com/retries` and its kin in the annotations of the Service";
+    reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
+    let name = document.at(&["metadata", "name"]).and_then(Node::text);
+    let service = Service {
+        title: format!("KongIngress {}", name.unwrap_or("?")),
+        names: Vec::new(),
+        retries: proxy.get("retries"),
+        read: proxy.get("read_timeout"),
+        is_stream: false,
+        span: proxy.entry("retries").map_or(key.span, |(key, _)| key.span),
+    };
+    of_service(reading, service);
+}
+
+fn of_annotations(reading: &mut Reading<'_>) {
+    let document = reading.document;
+    let kind = document.at(&["kind"]).and_then(Node::text).unwrap_or("?");
+    let mut span = document.start();
+    for (name, key, node) in annotations(&document).filter(|(name, _, _)| is_about(name)) {
+        key.asked.set(true);
+        if span == document.start() {
+            span = key.span;
+        }
+        if kind != "Service" {
+            let sentence = format!("Kong does not read `{}` where the kind is {kind}", key.name);
+            reading.find(
+                key.span,
+                code::KEY_NOT_READ,
+                sentence,
+                "annotate the Service",
+            );
+            return;
+        }
+        if !ANNOTATIONS.contains(&name) {
+            let sentence = format!("Kong has no annotation `{}`", key.name);
+            let remedy = did_you_mean(name, "the annotations", ANNOTATIONS);
+            reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
+        }
+        if is_number(node) {
+            let text = node.text().unwrap_or_default();
+            let sentence = format!("Kubernetes refuses an annotation that is a number: `{text}`");
+            let remedy = format!("write `\"{text}\"`");
+            reading.find(node.span, code::REFUSED, sentence, remedy);
+        }
+    }
+    // What is no number is passed over.
+    reading.misread = code::NOT_UNDERSTOOD;
+    let value = |wanted: &str| {
+        let mut all = annotations(&document).filter(|(name, _, _)| *name == wanted);
+        all.next().map(|(_, _, node)| node)
+    };
+    let name = document.at(&["metadata", "name"]).and_then(Node::text);
+    let service = Service {
+        title: format!("service {}", name.unwrap_or("?")),
+        names: name.map(ToOwned::to_owned).into_iter().collect(),
+        retries: value("retries"),
+        read: value("read-timeout"),
+        is_stream: false,
+        span,
+    };
+    of_service(reading, service);
+}
+
+fn of_service(reading: &mut Reading<'_>, service: Service<'_>) {
+    let retries = reading.told(service.retries, "a number of retries up to 32767", |it| {
+        it.parse().ok().filter(|it| *it <= MOST)
+    });
+    let mut draft = Draft::of(nginx::at_once(RETRIES + 1), KEYS);
+    match retries {
+        Told::Is(0, _) => return, // switched off
+        Told::Is(retries, span) => {
+            draft.retries(retries, span);
+        }
+        Told::Absent => {
+            let sentence = format!(
+                "{}: Kong repeats up to {RETRIES} times though nothing is written",
+                service.title
+            );
+            let remedy = "set `retries: 0` to turn it off, or `retries: 1`";
+            reading.find(service.span, code::REPEATS_BY_DEFAULT, sentence, remedy);
+        }
+        told @ Told::Unknown(..) => draft.set("attempts", told, |_, _| {}),
+    }
+    let read = reading.told(service.read, "a number of milliseconds above 0", |it| {
+        it.parse().ok().filter(|it| *it > 0)
+    });
+    draft.policy.attempt_timeout = Some(TIMEOUT);
+    draft.attempt_timeout(read.map(Duration::from_millis));
+    let lists = if service.is_stream {
+        let connecting = [FailureKind::Connect, FailureKind::ConnectTimeout];
+        let connecting = connecting
+            .into_iter()
+            .fold(Failures::default(), Failures::and);
+        let lists = RetryOn::new().methods(Methods::Any);
+        let lists = lists.statuses(Statuses::default());
+        Some(lists.failures(connecting).codes(Codes::default()))
+    } else {
+        nginx::next_upstream(reading, None)
+    };
+    let Some(lists) = lists else { return };
+    draft.policy.retry_on = lists.into();
+    draft.origin("retry_on", Origin::Default);
+    let why = "it is the longest time between two reads of an answer, not of an attempt";
+    draft.lose("read_timeout", why, None);
+    let why = "each attempt goes to a target that the balancer chooses, perhaps the same";
+    draft.lose("upstream", why, None);
+    let why = "`nginx_proxy_proxy_next_upstream` of kong.conf may repeat more";
+    draft.lose("kong.conf", why, None);
+    reading.map(draft, service.title, service.names, service.span);
+}

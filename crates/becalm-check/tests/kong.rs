@@ -1,0 +1,65 @@
+//! What Kong repeats, read in its source: five retries where nothing is said, at once, of what nginx passes on.
+
+use becalm_check::{Checked, File, Settings, Severity, check};
+
+fn of(text: &str) -> Checked {
+    check(&[File::new("kong.yaml", text)], &Settings::default())
+}
+
+fn service(more: &str) -> Checked {
+    of(&format!(
+        "_format_version: '3.0'\nservices:\n- {{name: orders, host: orders.shop{more}}}\n"
+    ))
+}
+
+#[test]
+fn a_service_repeats_five_times_where_nothing_is_said() {
+    let checked = service("");
+    assert_eq!(checked.mappings[0].policy.attempts, 6);
+    let told = checked
+        .findings
+        .iter()
+        .find(|it| it.code == "repeats-by-default");
+    let told = told.expect("what Kong does by itself");
+    assert!(told.sentence.contains("up to 5 times") && told.remedy.contains("`retries: 0`"));
+    let all = checked.findings.iter();
+    assert!(
+        all.clone().all(|it| it.severity == Severity::Note),
+        "{checked:#?}"
+    );
+    assert!(service(", retries: 0").mappings.is_empty());
+    let defaults = of(
+        "_format_version: '3.0'\n_info: {defaults: {service: {retries: 1}}}\nservices:\n- {name: a, host: b}\n",
+    );
+    assert_eq!(defaults.mappings[0].policy.attempts, 2);
+}
+
+#[test]
+fn a_post_that_was_sent_is_not_repeated() {
+    let checked = service(", retries: 2");
+    let lists = checked.mappings[0].policy.retry_on.clone().unwrap();
+    let methods = lists.methods.clone().unwrap();
+    assert!(
+        methods.contains("PUT") && !methods.contains("POST"),
+        "{methods}"
+    );
+    assert_eq!(checked.mappings[0].names, ["orders", "orders.shop"]);
+}
+
+/// Settings of a plugin are no retries of requests, and no fault of the file.
+#[test]
+fn what_a_plugin_repeats_is_told_as_not_read() {
+    let checked = service(", retries: 0, plugins: [{name: http-log, config: {retry_count: 10}}]");
+    let told: Vec<_> = checked
+        .findings
+        .iter()
+        .map(|it| (it.code, it.severity))
+        .collect();
+    assert_eq!(told, [("retries-not-read", Severity::Warning)]);
+    let misplaced = service(", routes: [{name: a, retries: 3}]");
+    let told = misplaced
+        .findings
+        .iter()
+        .find(|it| it.code == "no-such-field");
+    assert_eq!(told.map(|it| it.severity), Some(Severity::Error));
+}
