@@ -16,7 +16,8 @@ const ISTIO: &str = "05-istio-forty.yaml";
 fn a_finding_shows_its_line() {
     let (code, stdout, _) = check(&[ENVOY]);
     let expected = "\
-error[no-such-field]: envoy 1.40 has no field `retry_budget` in a RetryPolicy, and refuses the file
+error[no-such-field]: envoy 1.40 has no field `retry_budget` in a RetryPolicy,
+  and refuses the file
   --> 07-envoy-misplaced-budget.yaml:29:21
    |
 29 |                     retry_budget:

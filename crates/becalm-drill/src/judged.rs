@@ -101,10 +101,17 @@ impl Judged {
 
     /// The verdict in a table: when the service was back, or what it was.
     pub fn cell(&self) -> Cell {
-        match self.back_after() {
-            Some(time) => Cell::new(back(time)).colour(Colour::Green),
-            None => Cell::new(self.name()).colour(Colour::Red),
-        }
+        let colour = match self.back_after() {
+            Some(_) => Colour::Green,
+            None => Colour::Red,
+        };
+        Cell::new(self.told()).colour(colour)
+    }
+
+    /// When the service was back, or what it was.
+    pub fn told(&self) -> String {
+        self.back_after()
+            .map_or_else(|| self.name().to_owned(), back)
     }
 
     /// Whether retries alone kept the service down: first tries were less than it can serve, and

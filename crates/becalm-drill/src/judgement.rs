@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use becalm::bulkhead::Limit;
 use becalm::support::Human;
+use becalm_report::Colour;
 use becalm_report::format::plain;
 use becalm_sim::study::Verdict;
 
@@ -56,6 +57,14 @@ impl Contender {
             measured,
             p99: Phase::ALL.map(|phase| latencies.of(phase.time(setup)).quantile(0.99)),
             judged,
+        }
+    }
+
+    /// Its colour: none that is down is green, and none that is back is red.
+    pub fn colour(&self) -> Colour {
+        match (self.variant.colour, self.judged.back_after()) {
+            (Colour::Green, None) | (Colour::Red, Some(_)) => Colour::Ink,
+            (colour, _) => colour,
         }
     }
 

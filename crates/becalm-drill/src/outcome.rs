@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm_report::format::plain;
-use becalm_report::{Cell, Table};
+use becalm_report::{Cell, Colour, Table};
 
 use super::blip::BlipOutcome;
 use super::judgement::{Contender, Judgement};
@@ -58,7 +58,7 @@ pub fn table(contenders: &[Contender], room: Room) -> Table {
         let measured = &contender.measured;
         let stale = measured.served_nobody;
         let mut row: Vec<Cell> = vec![
-            Cell::new(&*contender.variant.title).colour(contender.variant.colour),
+            Cell::new(&*contender.variant.title).colour(contender.colour()),
             phases(measured, |phase| plain(phase.goodput().round())).into(),
             phases(measured, |phase| share(phase.amplification())).into(),
             plain(measured.peak_arrivals.into()).into(),
@@ -68,12 +68,41 @@ pub fn table(contenders: &[Contender], room: Room) -> Table {
         ];
         if room == Room::Page {
             row.push(plain(measured.most_in_flight.into()).into());
-            row.push(milliseconds(contender.p99[Phase::After as usize]).into());
+            row.push(latency(contender));
         }
         row.push(contender.judged.cell());
         row
     });
     rows.fold(Table::new(header), Table::row)
+}
+
+/// The three figures that come first of a policy: each with its unit, and its name in the [table].
+pub fn first_figures(contender: &Contender) -> [(String, String); 3] {
+    let measured = &contender.measured;
+    let verdict = contender.judged.told();
+    let goodput = measured.phases[Phase::After as usize].goodput();
+    let most = measured.worst_amplification();
+    [
+        (verdict, "verdict: the service, after the fault".into()),
+        (
+            format!("{}/s", plain(goodput.round())),
+            "goodput after the fault".into(),
+        ),
+        (
+            share(most),
+            "amplification: attempts per call, in the worst phase".into(),
+        ),
+    ]
+}
+
+/// The latency after the fault. Where the service is down it is that of few calls, and says nothing good.
+fn latency(contender: &Contender) -> Cell {
+    let latency = contender.p99[Phase::After as usize];
+    let text = milliseconds(latency);
+    match contender.judged.back_after() {
+        None if latency.is_some() => Cell::new(text + "*").colour(Colour::Muted),
+        _ => text.into(),
+    }
 }
 
 fn milliseconds(latency: Option<Duration>) -> String {

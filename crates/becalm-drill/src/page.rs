@@ -26,7 +26,20 @@ pub fn page(outcome: &Outcome) -> Page {
     let page = Page::new(format!(
         "A service hangs for {trigger}: which retries make it a storm?"
     ))
-    .conclusion(colour, &outcome.judgement.conclusion)
+    .conclusion(colour, &outcome.judgement.conclusion);
+    let page = match outcome.contenders.last() {
+        Some(it) => page.figures(&it.variant.title, outcome::first_figures(it)),
+        None => page,
+    };
+    let page = page
+    .figure(
+        &picture::goodput(&outcome.contenders, setup),
+        "Calls that succeed, by the moment at which they do. A service that is back at work \
+             answers nobody as long as what it works on is stale. Where lines coincide, the last one of \
+             the legend is seen.",
+    )
+    .contents()
+    .heading("What was measured")
     .paragraph(&format!(
         "Measured on this machine by becalm drill: {} HTTP services on the loopback interface, \
              each with its own clients{}, the same {} calls at the same moments for all. Nothing is \
@@ -44,13 +57,6 @@ pub fn page(outcome: &Outcome) -> Page {
             ", but where it is said,"
         }
     ))
-    .heading("Who was answered")
-    .figure(
-        &picture::goodput(&outcome.contenders, setup),
-        "Calls that succeed, by the moment at which they do. A service that is back at work \
-             answers nobody as long as what it works on is stale. Where lines coincide, the last one of \
-             the legend is seen.",
-    )
     .heading("What arrived at each service")
     .figure(
         &picture::arrivals(&outcome.contenders, setup),
@@ -152,7 +158,8 @@ pub const WORDS: [(&str, &str); 7] = [
     ),
     (
         "p99 ms",
-        "The latency that 99 % of the calls do not exceed that begin after the fault and succeed.",
+        "The latency that 99 % of the calls do not exceed that begin after the fault and succeed; with a star of \
+         few, as the service is down.",
     ),
     (
         "verdict",

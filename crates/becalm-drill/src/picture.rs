@@ -29,11 +29,11 @@ pub fn goodput(contenders: &[Contender], setup: &Setup) -> LineChart {
     let chart = offered.into_iter().fold(chart, LineChart::series);
     let answered = contenders.iter().map(|contender| {
         let rates = rates(&contender.recording, Count::Succeeded, setup, STRETCH);
-        Series::line(&*contender.variant.title, contender.variant.colour, rates)
+        Series::line(&*contender.variant.title, contender.colour(), rates)
     });
     answered
         .fold(chart, LineChart::series)
-        .with_size(940.0, 320.0)
+        .with_size(940.0, 260.0)
 }
 
 /// What arrives at each service in every bucket, one chart per policy, all on one scale.
@@ -61,10 +61,14 @@ pub fn arrivals(contenders: &[Contender], setup: &Setup) -> Grid<LineChart> {
         let rule = |at| Rule::new(at, format!("capacity {}", plain(at)));
         let chart = capacity.map(rule).into_iter().fold(chart, LineChart::rule);
         chart
-            .series(Series::bars("each 10 ms", variant.colour, points.collect()))
+            .series(Series::bars(
+                "each 10 ms",
+                contender.colour(),
+                points.collect(),
+            ))
             .series(Series::line(
                 "mean of 200 ms",
-                variant.colour,
+                contender.colour(),
                 mean.collect(),
             ))
             .with_size(470.0, 250.0)

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use becalm_report::Table;
-use becalm_report::terminal::{Painter, wrap};
+use becalm_report::terminal::{Painter, fold, wrap};
 
 /// Where people read. It is handed in: the library asks no terminal for its size.
 pub trait Console: Debug {
@@ -30,10 +30,19 @@ pub trait Console: Debug {
         Painter::Plain
     }
 
-    /// The text in lines that fit a screen, as far as lines are read with ease; as it is, elsewhere.
+    /// Columns to write in: the screen's, as far as lines are read with ease; 80 elsewhere.
+    fn columns(&self) -> usize {
+        if self.is_screen() {
+            self.size().0.clamp(40, 100)
+        } else {
+            80
+        }
+    }
+
+    /// The text in lines that fit a screen; as it is, elsewhere.
     fn wrapped(&self, text: &str) -> String {
         if self.is_screen() {
-            wrap(text, self.size().0.clamp(40, 100)).join("\n")
+            wrap(text, self.columns()).join("\n")
         } else {
             text.into()
         }
@@ -75,13 +84,18 @@ impl<'a> Show<'a> {
         }
     }
 
-    /// The figures, what their words mean, and what they say.
+    /// The figures, what they say, and what their words mean: below the fold, if more follows.
     pub(crate) fn tell(&self, sections: Vec<Section>) {
+        let (columns, painter) = (self.console.columns(), self.console.painter());
         for section in sections {
-            let table = section.table.to_terminal(self.console.painter());
+            let table = section.table.to_terminal(painter);
             let words = [section.legend, &section.conclusion];
-            let [legend, conclusion] = words.map(|it| self.console.wrapped(it));
-            let text = format!("{table}\n{legend}\n\n{conclusion}\n\n");
+            let [legend, conclusion] = words.map(|it| wrap(it, columns).join("\n"));
+            let fold = match section.more {
+                "" => String::from("\n"),
+                more => fold(more, columns, painter) + "\n",
+            };
+            let text = format!("{table}\n{conclusion}\n{fold}{legend}\n\n");
             self.console.write(&text);
         }
     }
@@ -96,6 +110,8 @@ pub struct Section {
     pub legend: &'static str,
     /// What the figures say.
     pub conclusion: String,
+    /// What follows below the fold, of what is read first; empty for what is below it.
+    pub more: &'static str,
 }
 
 impl Section {
@@ -105,6 +121,7 @@ impl Section {
             table,
             legend,
             conclusion: conclusion.to_owned(),
+            more: "",
         }
     }
 }

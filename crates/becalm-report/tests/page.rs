@@ -41,6 +41,28 @@ fn nothing_is_fetched_and_one_script_runs() {
 }
 
 #[test]
+fn of_many_sections_the_first_and_the_last_are_listed() {
+    let page = (1..=40).fold(Page::new("t").contents(), |page, number| {
+        page.heading(&format!("s{number}"))
+    });
+    let html = page.to_html();
+    let list = html.split("</nav>").next().unwrap();
+    assert_eq!(list.matches("<a href=").count(), 16);
+    assert!(list.contains("#s1\"") && list.contains("#s40\"") && list.contains("and 24 more"));
+}
+
+#[test]
+fn figures_are_values_with_names_and_stand_above_the_fold() {
+    let page = Page::new("t")
+        .figures("a <policy>", [("2.4 s", "back"), ("<1", "load")])
+        .contents()
+        .heading("h");
+    let html = page.to_html();
+    assert!(html.contains("<dt>back</dt><dd>2.4 s</dd>") && html.contains("&lt;1"));
+    assert!(html.find("bc-figures\">") < html.find("bc-fold") && html.contains("a &lt;policy&gt;"));
+}
+
+#[test]
 fn anchors_are_unique_and_listed() {
     let page = Page::new("t")
         .contents()

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod document;
+mod frame;
 mod input;
 mod page;
 mod policies;

@@ -1,13 +1,17 @@
 //! What does the report say to someone who was not there?
 
+use std::cmp::Reverse;
+
 use becalm_check::shown::{Bounded, grouped, policy_file, printable};
 use becalm_check::{Finding, Severity};
 use becalm_report::{Cell, Colour, Page, Table};
 use becalm_sim::study::Verdict;
 
-use super::text::{amplification, colour, judgement, verdict_colour};
-use super::told::Told;
+use super::frame::{colour, numbered};
+use super::text::{amplification, counted, judgement, verdict_colour};
+use super::told::{Told, weight};
 use crate::again;
+use crate::wording::begun;
 
 /// What was found, as a self-contained page.
 pub fn page(
@@ -17,15 +21,27 @@ pub fn page(
     arguments: impl Iterator<Item = String>,
 ) -> Page {
     let findings = &told.checked.findings;
-    let worst = findings.iter().map(|it| it.severity).max();
-    let page = Page::new("What do these files say about retrying?")
-        .conclusion(worst.map_or(Colour::Green, colour), &conclusion(findings))
-        .table(&table(&shown.shown));
-    let page = page.heading("The findings");
-    let page = shown
-        .shown
-        .iter()
-        .fold(page, |page, it| finding(page, it, told));
+    let mut worst: Vec<&Finding> = shown.shown.clone();
+    worst.sort_by_key(|it| Reverse(weight(it)));
+    let page = Page::new("What do these files say about retrying?");
+    let badges = verdicts(told);
+    let page = if badges.is_empty() {
+        page
+    } else {
+        page.badges(badges)
+    };
+    let tone = worst
+        .first()
+        .map_or(Colour::Green, |it| colour(it.severity));
+    let page = page
+        .conclusion(tone, &conclusion(told, worst.first().copied()))
+        .figures(&counted(told), figures(findings));
+    let page = match worst.first() {
+        Some(it) => snippet(page, it, told),
+        None => page,
+    };
+    let page = page.contents().heading("The findings");
+    let page = worst.iter().fold(page, |page, it| finding(page, it, told));
     let page = shown.more.iter().fold(page, |page, it| {
         page.paragraph(&format!("{}: {}", it.code, it.sentence()))
     });
@@ -67,6 +83,7 @@ pub fn page(
         }
         None => page,
     };
+    let page = page.heading("All of them").table(&table(&worst));
     page.heading("Run it again")
         .code(&printable(&again::line(arguments)))
 }
@@ -74,12 +91,61 @@ pub fn page(
 /// Policies that a page and a document tell.
 pub const POLICIES: usize = 500;
 
-fn conclusion(findings: &[Finding]) -> String {
+/// The verdicts with the policies that have them; of many, how many do.
+fn verdicts(told: &Told<'_>) -> Vec<(Colour, &'static str, String)> {
+    let verdicts = told.verdicts().into_iter().map(|(verdict, names)| {
+        let about = if names.len() > NAMED {
+            format!("{} policies", grouped(names.len()))
+        } else {
+            printable(&names.join(", ")).into_owned()
+        };
+        let word = verdict.map_or("no verdict", Verdict::as_str);
+        (verdict_colour(verdict), word, about)
+    });
+    verdicts.collect()
+}
+
+/// Policies that are named beside their verdict.
+const NAMED: usize = 3;
+
+/// What is worst and what helps, in a sentence each.
+fn conclusion(told: &Told<'_>, worst: Option<&Finding>) -> String {
+    let Some(worst) = worst else {
+        return "Nothing was found in what is read.".into();
+    };
+    let sentence = worst.sentence.trim_end_matches('.');
+    let (sentence, _) = begun(sentence, |it| it.chars().count() <= SAID);
+    let sentence = format!(
+        "{}:{}: {}.",
+        worst.file,
+        worst.span.line,
+        sentence.trim_end_matches('.')
+    );
+    let remedy = match worst.remedy.trim_end_matches('.') {
+        "" => String::new(),
+        remedy => format!(" What helps: {remedy}."),
+    };
+    let more = match told.checked.findings.len() - 1 {
+        0 => String::new(),
+        more => format!(" Beside this: {} more.", grouped(more)),
+    };
+    printable(&(sentence + &remedy + &more)).into_owned()
+}
+
+/// Letters of a finding that is said first.
+const SAID: usize = 300;
+
+/// How many findings there are, from the worst kind to the least.
+fn figures(findings: &[Finding]) -> Vec<(String, &'static str)> {
+    let kinds = [
+        (Severity::Error, "errors"),
+        (Severity::Warning, "warnings"),
+        (Severity::Note, "notes"),
+    ];
     let of = |severity| findings.iter().filter(|it| it.severity == severity).count();
-    match (of(Severity::Error), of(Severity::Warning)) {
-        (0, 0) => "No error and no warning was found in what is read.".into(),
-        (errors, warnings) => format!("Errors: {errors}. Warnings: {warnings}."),
-    }
+    kinds
+        .map(|(severity, name)| (grouped(of(severity)), name))
+        .into()
 }
 
 fn table(findings: &[&Finding]) -> Table {
@@ -93,23 +159,25 @@ fn table(findings: &[&Finding]) -> Table {
     })
 }
 
-fn finding(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
+/// The line that a finding is about, under its number.
+fn snippet(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
     let input = told.input(&finding.file);
-    let shown = input.and_then(|it| it.snippet(finding.span));
-    let head = format!(
-        "{}:{}: {}: {}",
-        finding.file, finding.span.line, finding.code, finding.sentence
-    );
-    let page = page.paragraph(&printable(&head));
-    let page = match shown {
-        Some(shown) => page.code(&format!(
-            "{}\n{}{}",
-            shown.line,
-            " ".repeat(shown.before),
-            "^".repeat(shown.length)
-        )),
+    match input.and_then(|it| it.snippet(finding.span)) {
+        Some(shown) => page.code(&numbered(finding, &shown)),
         None => page,
-    };
+    }
+}
+
+fn finding(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
+    let head = format!(
+        "{}[{}]: {}:{}: {}",
+        finding.severity.as_str(),
+        finding.code,
+        finding.file,
+        finding.span.line,
+        finding.sentence
+    );
+    let page = snippet(page.paragraph(&printable(&head)), finding, told);
     match &*finding.remedy {
         "" => page,
         remedy => page.paragraph(&printable(remedy)),

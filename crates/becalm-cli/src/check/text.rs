@@ -10,15 +10,15 @@ use becalm_check::shown::{grouped, printable};
 use becalm_check::{Evidence, Finding, Mapping, Severity};
 use becalm_report::Colour;
 use becalm_report::format::plain;
-use becalm_report::terminal::Painter;
+use becalm_report::terminal::{FIRST_LINES, Painter, fold};
 use becalm_sim::study::Verdict;
 use becalm_sim::verdict::most_attempts;
 
-use super::input::Input;
+use super::frame::{colour, frame, hanging, remedy};
 use super::service::Judged;
-use super::told::Told;
+use super::told::{Told, weight};
 use crate::stream::Stream;
-use crate::wording::{filled, indented};
+use crate::wording::{filled, filled_within};
 
 /// How much is shown of what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,60 +40,81 @@ const PLACES: usize = 3;
 /// Policies that are shown of more.
 const POLICIES: usize = 6;
 
-/// What was found in one line; then the findings, the worst first; then what each file says, as a policy.
+/// What was found; then the findings, the worst first; then what each file says, as a policy. What fits a screen stands
+/// above the fold.
 pub fn text(told: &Told<'_>, amount: Amount, stream: Stream) -> String {
-    let painter = stream.painter();
-    let mut text = conclusion(told);
+    let (columns, painter) = (stream.columns(), stream.painter());
     let (findings, mappings) = (&told.checked.findings, &told.checked.mappings);
     let is_shown = |it: &&Finding| amount != Amount::Quiet || it.severity == Severity::Error;
     let mut shown: Vec<&Finding> = findings.iter().filter(is_shown).collect();
-    shown.sort_by_key(|it| Reverse(it.severity));
-    if !shown.is_empty() {
-        text.push('\n');
-    }
+    shown.sort_by_key(|it| Reverse(weight(it)));
     let is_few = shown.len() + mappings.len() <= FEW && told.inputs.len() <= 3;
-    if is_few || amount == Amount::All {
-        for finding in shown {
-            one(&mut text, finding, told.input(&finding.file), painter);
-        }
+    let is_whole = is_few || amount == Amount::All;
+    let mut blocks = if is_whole {
+        let frames = shown
+            .iter()
+            .map(|it| frame(it, told.input(&it.file), columns, painter));
+        frames.collect()
     } else {
-        kinds(&mut text, &shown, told, painter);
-    }
-    if amount == Amount::Quiet {
-        return text;
-    }
-    let most = if is_few || amount == Amount::All {
-        usize::MAX
-    } else {
-        POLICIES
+        kinds(&shown, told, columns, painter)
     };
+    if amount != Amount::Quiet {
+        blocks.extend(policies(told, is_whole, columns, painter));
+        let layers = told.layers.as_ref();
+        blocks.extend(layers.map(|it| filled(columns, "", &multiplied(it))));
+    }
+    let mut text = conclusion(told, columns, painter);
+    let lines = |it: &str| it.lines().count();
+    let mut blocks = blocks.into_iter().peekable();
+    while let Some(block) = blocks.next_if(|it| lines(&text) + 1 + lines(it) <= FIRST_LINES) {
+        text += "\n";
+        text += &block;
+    }
+    if blocks.peek().is_some() {
+        if lines(&text) < FIRST_LINES {
+            text += "\n";
+        }
+        text += &fold("what else was found, and each policy", columns, painter);
+    }
+    for block in blocks {
+        text += "\n";
+        text += &block;
+    }
+    text
+}
+
+/// What each file says, as a policy: a few in whole, and of many the first that say something else.
+fn policies(told: &Told<'_>, is_whole: bool, columns: usize, painter: Painter) -> Vec<String> {
+    let mappings = told.checked.mappings.iter().enumerate();
+    if is_whole {
+        let whole = mappings.map(|(at, it)| told_mapping(it, told.judged(at), columns, painter));
+        return whole.collect();
+    }
+    let (mut blocks, mut lines) = (Vec::new(), String::new());
     let mut sentences = Vec::new();
-    for (at, mapping) in mappings.iter().enumerate() {
+    for (at, mapping) in mappings {
         // Of policies that say the same the first stands for all.
         let sentence = mapping.policy.to_string();
-        if most < usize::MAX && sentences.contains(&sentence) {
+        if sentences.contains(&sentence) {
             continue;
         }
         sentences.push(sentence);
-        if sentences.len() > most {
-            let _ = writeln!(text, "... and more policies: --all shows every one\n");
+        if sentences.len() > POLICIES {
+            lines += "... and more policies: --all shows every one\n";
             break;
         }
-        let judged = told.judged(at);
-        if most < usize::MAX && judged.is_none() {
-            let sentence = format!(
-                "{}:{} {}: {}",
-                mapping.file, mapping.span.line, mapping.name, mapping.policy
-            );
-            text.push_str(&filled(stream.columns(), "", &printable(&cut(&sentence))));
-        } else {
-            told_mapping(&mut text, mapping, judged, painter);
+        if let Some(judged) = told.judged(at) {
+            blocks.push(told_mapping(mapping, Some(judged), columns, painter));
+            continue;
         }
+        let sentence = format!(
+            "{}:{} {}: {}",
+            mapping.file, mapping.span.line, mapping.name, mapping.policy
+        );
+        lines += &filled(columns, "", &printable(&cut(&sentence)));
     }
-    if let Some(layers) = &told.layers {
-        text.push_str(&filled(stream.columns(), "", &multiplied(layers)));
-    }
-    text
+    blocks.extend((!lines.is_empty()).then_some(lines));
+    blocks
 }
 
 /// A sentence of at most two lines.
@@ -106,7 +127,7 @@ fn cut(sentence: &str) -> String {
 }
 
 /// One finding of each kind and remedy, with the places of the others.
-fn kinds(text: &mut String, findings: &[&Finding], told: &Told<'_>, painter: Painter) {
+fn kinds(findings: &[&Finding], told: &Told<'_>, columns: usize, painter: Painter) -> Vec<String> {
     let mut kinds: Vec<Vec<&Finding>> = Vec::new();
     let mut places = HashMap::new();
     for finding in findings {
@@ -118,28 +139,12 @@ fn kinds(text: &mut String, findings: &[&Finding], told: &Told<'_>, painter: Pai
         kinds[at].push(finding);
     }
     let is_written_out = |at: usize, it: &[&Finding]| at < 2 && it[0].severity > Severity::Note;
-    for (at, kind) in kinds.iter().take(KINDS).enumerate() {
-        if is_written_out(at, kind) {
-            one(text, kind[0], told.input(&kind[0].file), painter);
-            text.pop();
+    let block = |(at, kind): (usize, &Vec<&Finding>)| {
+        let mut text = if is_written_out(at, kind) {
+            frame(kind[0], told.input(&kind[0].file), columns, painter)
         } else {
-            let head = format!("{}[{}]", kind[0].severity.as_str(), kind[0].code);
-            let sentence = format!(
-                "{}:{} {}",
-                kind[0].file,
-                kind[0].span.line,
-                cut(&kind[0].sentence)
-            );
-            let _ = writeln!(
-                text,
-                "{}: {}",
-                painter.paint(colour(kind[0].severity), &head),
-                printable(&sentence)
-            );
-            if !kind[0].remedy.is_empty() {
-                let _ = writeln!(text, "  = {}", printable(&kind[0].remedy));
-            }
-        }
+            in_short(kind[0], columns, painter)
+        };
         let others = &kind[1..];
         if !others.is_empty() {
             let named = others
@@ -153,19 +158,38 @@ fn kinds(text: &mut String, findings: &[&Finding], told: &Told<'_>, painter: Pai
             } else {
                 format!(" and {} more", grouped(more))
             };
-            let _ = writeln!(text, "  also {}{more}", printable(&named));
+            text += &filled(columns, "  ", &printable(&format!("also {named}{more}")));
         }
-        text.push('\n');
-    }
+        text
+    };
+    let mut blocks: Vec<String> = kinds.iter().take(KINDS).enumerate().map(block).collect();
     let hidden: usize = kinds.iter().skip(KINDS).map(Vec::len).sum();
     if hidden > 0 {
-        let _ = writeln!(
-            text,
-            "... and {} more findings of {} kinds: --all shows every one\n",
+        let more = format!(
+            "... and {} more findings of {} kinds: --all shows every one",
             grouped(hidden),
             kinds.len() - KINDS
         );
+        blocks.push(filled(columns, "", &more));
     }
+    blocks
+}
+
+/// A finding without its line.
+fn in_short(finding: &Finding, columns: usize, painter: Painter) -> String {
+    let head = format!("{}[{}]:", finding.severity.as_str(), finding.code);
+    let sentence = format!(
+        "{head} {}:{} {}",
+        finding.file,
+        finding.span.line,
+        cut(&finding.sentence)
+    );
+    let lines = hanging(&printable(&sentence), columns, 2).join("\n");
+    let lines = match lines.strip_prefix(&head) {
+        Some(rest) => painter.paint(colour(finding.severity), &head) + rest,
+        None => lines,
+    };
+    lines + "\n" + &remedy(finding, 2, columns, painter)
 }
 
 fn multiplied(layers: &Layers) -> String {
@@ -195,46 +219,13 @@ fn count(attempts: u32) -> String {
     }
 }
 
-/// As compilers show an error.
-fn one(text: &mut String, finding: &Finding, file: Option<&Input>, painter: Painter) {
-    let colour = colour(finding.severity);
-    let kind = format!("{}[{}]", finding.severity.as_str(), finding.code);
-    let _ = writeln!(
-        text,
-        "{}: {}",
-        painter.paint(colour, &kind),
-        painter.bold(&printable(&finding.sentence))
-    );
-    let number = finding.span.line.to_string();
-    let margin = " ".repeat(number.len());
-    let rule = |it: &str| painter.paint(Colour::Blue, it);
-    let _ = writeln!(
-        text,
-        "{margin}{} {}:{}:{}",
-        rule("-->"),
-        printable(&finding.file),
-        finding.span.line,
-        finding.span.column
-    );
-    if let Some(shown) = file.and_then(|it| it.snippet(finding.span)) {
-        let bar = rule("|");
-        let _ = writeln!(text, "{margin} {bar}");
-        let _ = writeln!(text, "{} {bar} {}", rule(&number), shown.line);
-        let mark = painter.paint(colour, &"^".repeat(shown.length));
-        let _ = writeln!(text, "{margin} {bar} {}{mark}", " ".repeat(shown.before));
-    }
-    if !finding.remedy.is_empty() {
-        let _ = writeln!(
-            text,
-            "{margin} {} {}",
-            rule("="),
-            printable(&finding.remedy)
-        );
-    }
-    text.push('\n');
-}
-
-fn told_mapping(text: &mut String, mapping: &Mapping, judged: Option<&Judged>, painter: Painter) {
+fn told_mapping(
+    mapping: &Mapping,
+    judged: Option<&Judged>,
+    columns: usize,
+    painter: Painter,
+) -> String {
+    let mut text = String::new();
     let head = format!(
         "{}:{} {} ({} {})",
         printable(&mapping.file),
@@ -243,7 +234,9 @@ fn told_mapping(text: &mut String, mapping: &Mapping, judged: Option<&Judged>, p
         mapping.system,
         mapping.version
     );
-    let _ = writeln!(text, "{}", painter.bold(&head));
+    for line in hanging(&head, columns, 2) {
+        let _ = writeln!(text, "{}", painter.bold(&line));
+    }
     let mut lines = vec![mapping.policy.to_string(), amplification(&mapping.policy)];
     if mapping.evidence == Evidence::Read {
         lines.push(format!(
@@ -255,7 +248,7 @@ fn told_mapping(text: &mut String, mapping: &Mapping, judged: Option<&Judged>, p
         lines.push(format!("not expressible: {}: {}", lost.what, lost.why));
     }
     for line in lines {
-        text.push_str(&indented("  ", &printable(&line)));
+        text.push_str(&filled(columns, "  ", &printable(&line)));
     }
     if let Some(judged) = judged {
         let verdict = judged.verdict.map_or("no verdict", Verdict::as_str);
@@ -264,9 +257,9 @@ fn told_mapping(text: &mut String, mapping: &Mapping, judged: Option<&Judged>, p
             "  {}",
             painter.paint(verdict_colour(judged.verdict), verdict)
         );
-        text.push_str(&indented("  ", &judgement(judged)));
+        text.push_str(&filled(columns, "  ", &judgement(judged)));
     }
-    text.push('\n');
+    text
 }
 
 /// What an outage makes of each first try.
@@ -296,7 +289,25 @@ pub fn judgement(judged: &Judged) -> String {
     )
 }
 
-fn conclusion(told: &Told<'_>) -> String {
+fn conclusion(told: &Told<'_>, columns: usize, painter: Painter) -> String {
+    let text = filled(columns, "", &counted(told));
+    let verdicts = told.verdicts().into_iter().map(|(verdict, names)| {
+        let word = verdict.map_or("no verdict", Verdict::as_str);
+        let of = format!("{word}: {}", printable(&names.join(", ")));
+        let (of, _) = filled_within(VERDICT, columns, &of);
+        match of.strip_prefix(word) {
+            Some(names) => painter.paint(verdict_colour(verdict), word) + names,
+            None => of,
+        }
+    });
+    text + &verdicts.collect::<String>()
+}
+
+/// Lines of the names under one verdict.
+const VERDICT: usize = 2;
+
+/// How many there are of what.
+pub fn counted(told: &Told<'_>) -> String {
     let of = |severity| {
         told.checked
             .findings
@@ -336,17 +347,7 @@ fn conclusion(told: &Told<'_>) -> String {
     if allowed > 0 {
         let _ = write!(line, "; let pass: {}", grouped(allowed));
     }
-    line.push('\n');
     line
-}
-
-/// As everywhere: red is bad.
-pub const fn colour(severity: Severity) -> Colour {
-    match severity {
-        Severity::Error => Colour::Red,
-        Severity::Warning => Colour::Orange,
-        Severity::Note => Colour::Blue,
-    }
 }
 
 /// The colour of a verdict.

@@ -15,17 +15,33 @@ use super::values::{conclusion, values};
 pub fn page(read: &Read) -> Page {
     let page = Page::new("What the access log says of the service");
     let page = if read.pools.is_empty() {
-        let page = page.conclusion(tone(&read.whole), &conclusion(&read.whole));
-        one(page.contents(), &read.whole, "")
+        let fitted = &read.whole;
+        let page = page.conclusion(tone(fitted), &conclusion(fitted));
+        let page = page.figures("", figures(fitted));
+        let page = match picture::curve(fitted) {
+            Some(chart) => page.figure(&chart.with_size(940.0, 260.0), CURVE),
+            None => page,
+        };
+        one(page.contents(), fitted, "")
     } else {
-        let page = page
-            .conclusion(tone(&read.whole), "Each upstream was fitted apart.")
-            .contents();
-        read.pools.iter().fold(page, |page, (upstream, fitted)| {
-            let page = page.heading(&format!("Pool {upstream}"));
-            let page = page.paragraph(&conclusion(fitted));
-            one(page, fitted, &format!("Pool {upstream}: "))
-        })
+        let said = "Each upstream was fitted apart.";
+        let page = page.conclusion(tone(&read.whole), said);
+        let pools = read.pools.iter();
+        let page = page.definitions(
+            pools.map(|(upstream, fitted)| (format!("Pool {upstream}"), conclusion(fitted))),
+        );
+        read.pools
+            .iter()
+            .fold(page.contents(), |page, (upstream, fitted)| {
+                let page = page.heading(&format!("Pool {upstream}"));
+                let page = page.paragraph(&conclusion(fitted));
+                let of = format!("Pool {upstream}: ");
+                let page = match picture::curve(fitted) {
+                    Some(chart) => page.figure(&chart, CURVE),
+                    None => page,
+                };
+                one(page, fitted, &of)
+            })
     };
     let page = if read.pools.is_empty() {
         page.heading("The scenario")
@@ -40,6 +56,20 @@ pub fn page(read: &Read) -> Page {
     ))
 }
 
+/// What the picture shows.
+const CURVE: &str = "While there is a worker for each request its time is the service time. Behind that the requests wait for one \
+                     another, and the time rises with their number: the bend is the number of workers.";
+
+/// The three figures that come first, with how each is known.
+fn figures(fitted: &Fitted) -> Vec<(String, String)> {
+    let values = values(fitted).into_iter().take(3);
+    let figures = values.map(|it| match it.interval {
+        Some(interval) => (it.text, format!("{}, {}: {interval}", it.title, it.how)),
+        None => (it.text, format!("{}: {}", it.title, it.how)),
+    });
+    figures.collect()
+}
+
 fn one(page: Page, fitted: &Fitted, of: &str) -> Page {
     let warnings = fitted.warnings.iter();
     let page = warnings.fold(page, |page, it| page.paragraph(&format!("Beware: {it}.")));
@@ -48,14 +78,6 @@ fn one(page: Page, fitted: &Fitted, of: &str) -> Page {
         .table(&table(fitted));
     let reasons = values(fitted).into_iter().map(|it| (it.title, it.because));
     let page = page.definitions(reasons);
-    let page = match picture::curve(fitted) {
-        Some(chart) => page.heading(&format!("{of}time by the number found")).figure(
-            &chart,
-            "While there is a worker for each request its time is the service time. Behind that the requests wait for one \
-             another, and the time rises with their number: the bend is the number of workers.",
-        ),
-        None => page,
-    };
     let page = match picture::arrivals(fitted) {
         Some(chart) => page
             .heading(&format!("{of}arrivals"))

@@ -6,83 +6,142 @@ use std::path::PathBuf;
 use becalm_fit::log::Tally;
 use becalm_fit::{Fits, Fitted};
 use becalm_report::format::{plain, seconds};
-use becalm_report::terminal::wrap;
+use becalm_report::terminal::{FIRST_LINES, fold, width, wrap};
 use becalm_report::{Cell, Table};
 
 use super::args::Args;
 use super::picture;
 use super::reading::Read;
-use super::values::{conclusion, values};
+use super::values::{Value, conclusion, values};
 use crate::again::quoted;
 use crate::stream::Stream;
 use crate::usage::shown;
+use crate::wording::{filled, filled_within};
 
 /// The height of the picture, in lines.
 const LINES: usize = 8;
 
-/// All of it.
+/// What the log says, how it is known in three figures, and a picture; below the fold all values with their reasons.
 pub fn text(read: &Read, args: &Args, written: &[PathBuf], stream: Stream) -> String {
-    let columns = stream.columns();
-    let mut text = String::new();
-    for tally in &read.tallies {
-        lines(&mut text, columns, "", &file(tally));
+    let (columns, painter) = (stream.columns(), stream.painter());
+    let (mut text, is_all) = files(read, columns);
+    text.push('\n');
+    if read.pools.is_empty() {
+        text += &filled(columns, "", &conclusion(&read.whole));
+    }
+    for (upstream, fitted) in read.pools.iter().take(POOLS) {
+        let said = format!("pool {upstream}: {}", conclusion(fitted));
+        text += &filled_within(2, columns, &said).0;
+    }
+    let warnings: Vec<String> = read
+        .fits()
+        .flat_map(|it| &it.warnings)
+        .map(ToString::to_string)
+        .collect();
+    if let Some(first) = warnings.first() {
+        let more = match warnings.len() {
+            1 => String::new(),
+            all => format!(" ({} more below)", all - 1),
+        };
+        let (said, _) = filled_within(3, columns, &format!("Beware{more}: {first}."));
+        text += &said;
+    }
+    text += &filled(columns, "", &next(read, args));
+    let first = read.pools.first().map_or(&read.whole, |it| &it.1);
+    if read.pools.is_empty() {
+        text.push('\n');
+        for value in values(first).into_iter().take(FIGURES) {
+            told(&mut text, columns, &value);
+        }
+    }
+    let chart = picture::curve(first);
+    let room = FIRST_LINES.saturating_sub(text.lines().count() + 1);
+    let drawn = chart.filter(|_| read.pools.len() < 2).and_then(|chart| {
+        let mut heights = (3..=LINES)
+            .rev()
+            .map(|height| chart.to_terminal(columns, height, painter));
+        heights.find(|it| it.lines().count() <= room)
+    });
+    let is_drawn = drawn.is_some();
+    if let Some(drawn) = drawn {
+        text.push('\n');
+        text += &drawn;
+    }
+    text += &fold(
+        "all values, how each is known, and what to beware of",
+        columns,
+        painter,
+    );
+    text.push('\n');
+    if !is_all {
+        for tally in &read.tallies {
+            text += &filled(columns, "", &file(tally));
+        }
     }
     for (upstream, fitted) in &read.pools {
-        let _ = writeln!(
-            text,
-            "\npool {upstream}: {} requests",
-            plain_count(fitted.requests)
-        );
-        fit(&mut text, fitted, stream);
+        let requests = plain_count(fitted.requests);
+        let _ = writeln!(text, "pool {upstream}: {requests} requests");
+        fit(&mut text, fitted, !is_drawn, stream);
     }
     if read.pools.is_empty() {
-        fit(&mut text, &read.whole, stream);
-    } else {
-        let mut next = "--pool NUMBER reads one of them, and --out writes its scenario.".to_owned();
-        if read.beyond > 0 {
-            let _ = write!(
-                next,
-                " {} requests are of other upstreams than these {}, the first in the log.",
-                plain_count(read.beyond),
-                Fits::MOST
-            );
-        }
-        lines(&mut text, columns, "", &next);
+        fit(&mut text, &read.whole, !is_drawn, stream);
     }
     for path in written {
         let _ = writeln!(text, "written: {}", shown(&path.display().to_string()));
     }
-    match &args.out {
-        Some(path) => {
-            let path = quoted(&shown(&path.display().to_string()));
-            let _ = writeln!(text, "next: becalm storm {path}");
-        }
-        None if read.pools.is_empty() => {
-            text.push_str("next: --out FILE.toml writes the scenario for becalm storm\n");
-        }
-        None => {}
-    }
     text
 }
 
-fn fit(text: &mut String, fitted: &Fitted, stream: Stream) {
-    let (columns, painter) = (stream.columns(), stream.painter());
-    text.push('\n');
-    lines(text, columns, "", &conclusion(fitted));
-    text.push('\n');
-    for value in values(fitted) {
-        let interval = value
-            .interval
-            .map(|it| format!(", {it}"))
-            .unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "{:<22} {:<18} {}{interval}",
-            value.title, value.text, value.how
-        );
-        lines(text, columns, "    ", &value.because);
+/// Files, and pools, that are named above the fold; and figures that stand there.
+const FILES: usize = 2;
+const POOLS: usize = 6;
+const FIGURES: usize = 3;
+
+/// What was read of the first files, and whether that is all that there is to say.
+fn files(read: &Read, columns: usize) -> (String, bool) {
+    let mut is_all = true;
+    let mut text = String::new();
+    for tally in read.tallies.iter().take(FILES) {
+        let (lines, whole) = filled_within(3, columns, &file(tally));
+        text += &lines;
+        is_all &= whole;
     }
-    if let Some(chart) = picture::curve(fitted) {
+    let more = read.tallies.len().saturating_sub(FILES);
+    if more > 0 {
+        let _ = writeln!(text, "and {more} more, below");
+    }
+    (text, is_all && more == 0)
+}
+
+/// What to do with it.
+fn next(read: &Read, args: &Args) -> String {
+    let pools = !read.pools.is_empty();
+    let mut next = String::from("next: ");
+    match &args.out {
+        Some(path) => {
+            let path = quoted(&shown(&path.display().to_string()));
+            let _ = write!(next, "becalm storm {path}");
+        }
+        None if pools => next += "--pool NUMBER reads one of them, and --out writes its scenario.",
+        None => next += "--out FILE.toml writes the scenario for becalm storm",
+    }
+    if pools && read.beyond > 0 {
+        let _ = write!(
+            next,
+            " {} requests are of other upstreams than these {}, the first in the log.",
+            plain_count(read.beyond),
+            Fits::MOST
+        );
+    }
+    next
+}
+
+fn fit(text: &mut String, fitted: &Fitted, is_drawn: bool, stream: Stream) {
+    let (columns, painter) = (stream.columns(), stream.painter());
+    for value in values(fitted) {
+        told(text, columns, &value);
+    }
+    if let Some(chart) = picture::curve(fitted).filter(|_| is_drawn) {
         let _ = write!(text, "\n{}", chart.to_terminal(columns, LINES, painter));
     }
     if fitted.windows.len() > 1 {
@@ -91,10 +150,30 @@ fn fit(text: &mut String, fitted: &Fitted, stream: Stream) {
     if !fitted.warnings.is_empty() {
         text.push_str("\nBeware:\n");
         for warning in &fitted.warnings {
-            lines(text, columns, "  ", &warning.to_string());
+            text.push_str(&filled(columns, "  ", &warning.to_string()));
         }
     }
     text.push('\n');
+}
+
+/// A value with its unit, how it is known, and why.
+fn told(text: &mut String, columns: usize, value: &Value) {
+    let interval = value.interval.iter().map(|it| format!(", {it}"));
+    let line = format!(
+        "{:<22} {:<18} {}{}",
+        value.title,
+        value.text,
+        value.how,
+        interval.collect::<String>()
+    );
+    if width(&line) <= columns {
+        let _ = writeln!(text, "{line}");
+    } else {
+        for line in wrap(&line, columns) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text.push_str(&filled(columns, "    ", &value.because));
 }
 
 /// The windows, with what each of them says by itself.
@@ -185,10 +264,4 @@ pub fn asides(tally: &Tally) -> Vec<String> {
 #[expect(clippy::cast_precision_loss)] // to be read
 fn plain_count(count: u64) -> String {
     plain(count as f64)
-}
-
-fn lines(text: &mut String, columns: usize, indent: &str, paragraph: &str) {
-    for line in wrap(paragraph, columns - indent.len()) {
-        let _ = writeln!(text, "{indent}{line}");
-    }
 }

@@ -85,9 +85,9 @@ fn because(contender: &Contender) -> String {
     let good = contender
         .value("success_share")
         .map(|share| format!("{share:.1} % of the calls succeed"));
-    let extra = contender
-        .value("amplification_during")
-        .map(|attempts| format!("meanwhile {attempts:.2} attempts are made for each first try"));
+    let extra = contender.value("amplification_during").map(|attempts| {
+        format!("during the trigger {attempts:.2} attempts are made for each first try")
+    });
     let parts: Vec<String> = [back, good, extra].into_iter().flatten().collect();
     match parts.split_last() {
         None => "it holds".to_owned(),

@@ -7,6 +7,7 @@ pub mod contender;
 mod decision;
 mod document;
 mod figures;
+mod first;
 mod flags;
 mod list;
 mod nearest;

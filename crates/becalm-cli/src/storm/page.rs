@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use becalm_report::{Colour, Page, Table, format};
 use becalm_sim::study::{Chart, Contender, Study, Verdict};
 
-use super::decision;
 use super::picture::{Drawing, is_all_zero};
 use super::told::Told;
-use super::{table, text};
+use super::{first, table, text};
+use crate::wording::begun;
 
 /// The study as a self-contained page.
 pub fn page(told: &Told) -> Page {
@@ -19,18 +19,31 @@ pub fn page(told: &Told) -> Page {
     if !badges.is_empty() {
         page = page.badges(badges);
     }
-    page = match decision::sentence(study) {
-        Some(decision) => page
-            .conclusion(tone(study), &decision)
-            .paragraph(&study.answer),
-        None => page.conclusion(tone(study), &study.answer),
-    };
+    let (said, is_all) = begun(&first::said(told), |it| it.chars().count() <= SAID);
+    page = page.conclusion(first::tone(study), &said);
+    if let Some(contender) = first::order(study).first().map(|at| &study.contenders[*at]) {
+        page = page.figures(&contender.name, table::first_figures(study, contender));
+    }
+    let picture = first::picture(study);
+    let picture = picture.and_then(|at| Drawing::of(&study.charts[at], &study.contenders));
+    if let Some(drawing) = &picture {
+        page = drawing.low().on(page);
+    }
     page = page.contents();
+    let is_evidence = study
+        .contenders
+        .iter()
+        .any(|it| it.evidence == study.answer);
+    let is_said = is_all && said.ends_with(&study.answer);
+    if !is_said && !is_evidence {
+        page = page.heading("What was found").paragraph(&study.answer);
+    }
     if !is_crowded {
         let names = table::names(&study.contenders);
         page = page
             .heading("What decides")
             .table(&table::that_decide(study, &names));
+        page = noted(page, study);
     }
     if let Some(recommended) = &told.recommended {
         page = page
@@ -44,24 +57,25 @@ pub fn page(told: &Told) -> Page {
             page = page.code(&code);
         }
     }
-    for (heading, charts) in [
-        ("What happened", &study.charts),
-        ("Each service", &study.services),
-    ] {
-        if !charts.is_empty() {
-            page = drawings(page.heading(heading), charts);
+    let others = first::others(study).collect();
+    let services = study.services.iter().collect();
+    for (heading, charts) in [("What happened", others), ("Each service", services)] {
+        if !Vec::is_empty(&charts) {
+            page = drawings(page.heading(heading), charts, study);
         }
     }
     page = if is_crowded {
-        page.heading("The figures")
-            .table(&all_figures(study))
-            .details("Why each verdict", |page| evidence(page, &study.contenders))
+        noted(
+            page.heading("The figures").table(&all_figures(study)),
+            study,
+        )
+        .details("Why each verdict", |page| evidence(page, &study.contenders))
     } else {
         let page = page.details("All figures", |page| page.table(&all_figures(study)));
         evidence(page.heading("The policies"), &study.contenders)
     };
     for contender in study.contenders.iter().filter(|it| !it.charts.is_empty()) {
-        page = drawings(page.heading(&contender.name), &contender.charts);
+        page = drawings(page.heading(&contender.name), &contender.charts, study);
     }
     page.heading("What was asked")
         .definitions(study.asked.iter().map(|(name, value)| (name, value)))
@@ -107,12 +121,12 @@ fn evidence(page: Page, contenders: &[Contender]) -> Page {
     }))
 }
 
-fn drawings(page: Page, charts: &[Chart]) -> Page {
-    charts.iter().fold(page, |page, chart| {
+fn drawings<'a>(page: Page, charts: impl IntoIterator<Item = &'a Chart>, study: &Study) -> Page {
+    charts.into_iter().fold(page, |page, chart| {
         if is_all_zero(chart) {
             return page.paragraph(&format!("{}: 0 throughout.", chart.title));
         }
-        match Drawing::of(chart) {
+        match Drawing::of(chart, &study.contenders) {
             Some(drawing) => drawing.on(page),
             None => page,
         }
@@ -128,12 +142,17 @@ fn all_figures(study: &Study) -> Table {
     }
 }
 
-/// The colour of the worst verdict, with which the conclusion begins; no colour says anything where
-/// none was sought.
-fn tone(study: &Study) -> Colour {
-    let verdicts = study.contenders.iter().filter_map(|it| it.verdict);
-    verdicts.max().map_or(Colour::Blue, table::colour)
+/// What a mark beside a figure means.
+fn noted(page: Page, study: &Study) -> Page {
+    if table::has_marks(study) {
+        page.paragraph(table::NOTE)
+    } else {
+        page
+    }
 }
+
+/// Letters of what is said first: it is read on a telephone, above the fold.
+const SAID: usize = 420;
 
 #[expect(clippy::cast_precision_loss)] // to be read
 fn events(study: &Study) -> f64 {
@@ -166,16 +185,6 @@ mod tests {
             assert!(html.contains(part), "{part}");
         }
         assert!(!html.contains("<full>"), "no name becomes markup");
-    }
-
-    #[test]
-    fn the_colour_is_that_of_the_worst_verdict() {
-        let mut told = told();
-        assert_eq!(tone(&told.study), Colour::Red);
-        told.study.contenders.remove(0);
-        assert_eq!(tone(&told.study), Colour::Green);
-        told.study.contenders.clear();
-        assert_eq!(tone(&told.study), Colour::Blue);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use becalm_report::terminal::Painter;
 use becalm_report::{
     Band, BarChart, Colour, Figure as _, LineChart, MapChart, Page, Rule, Scale, Series,
 };
-use becalm_sim::study::{Chart, ChartKind};
+use becalm_sim::study::{Chart, ChartKind, Contender, Verdict};
 
 /// A chart that can be drawn anywhere.
 #[derive(Debug, Clone)]
@@ -17,14 +17,16 @@ pub enum Drawing {
 /// The width of a drawing, in pixels.
 const WIDTH: f64 = 940.0;
 /// The height of lines in a terminal.
-const LINES: usize = 8;
+pub const LINES: usize = 8;
+/// Below which they say nothing.
+const FEWEST_LINES: usize = 3;
 
 impl Drawing {
-    /// The drawing of a chart; nothing of a kind that is not known.
-    pub fn of(chart: &Chart) -> Option<Self> {
+    /// The drawing of a chart of these policies; nothing of a kind that is not known.
+    pub fn of(chart: &Chart, policies: &[Contender]) -> Option<Self> {
         match &chart.kind {
-            ChartKind::Lines(lines) => Some(Self::Lines(line_chart(chart, lines))),
-            ChartKind::Bars(bars) => Some(Self::Bars(bar_chart(chart, bars))),
+            ChartKind::Lines(lines) => Some(Self::Lines(line_chart(chart, lines, policies))),
+            ChartKind::Bars(bars) => Some(Self::Bars(bar_chart(chart, bars, policies))),
             ChartKind::Map {
                 columns,
                 rows,
@@ -63,12 +65,27 @@ impl Drawing {
         }
     }
 
-    /// In characters.
-    pub fn to_terminal(&self, width: usize, painter: Painter) -> String {
+    /// In characters; lines in this height.
+    pub fn to_terminal(&self, width: usize, height: usize, painter: Painter) -> String {
         match self {
-            Self::Lines(chart) => chart.to_terminal(width, LINES, painter),
+            Self::Lines(chart) => chart.to_terminal(width, height, painter),
             Self::Bars(chart) => chart.to_terminal(width, painter),
             Self::Map(chart) => chart.to_terminal(width, painter),
+        }
+    }
+
+    /// In at most so many lines, if it can be read in them.
+    pub fn within(&self, most: usize, width: usize, painter: Painter) -> Option<String> {
+        let heights = (FEWEST_LINES..=LINES).rev();
+        let mut drawn = heights.map(|height| self.to_terminal(width, height, painter));
+        drawn.find(|it| it.lines().count() <= most)
+    }
+
+    /// Lower, so that it stands above the fold.
+    pub fn low(&self) -> Self {
+        match self {
+            Self::Lines(chart) => Self::Lines(chart.clone().with_size(WIDTH, 250.0)),
+            other => other.clone(),
         }
     }
 
@@ -94,7 +111,22 @@ pub fn is_all_zero(chart: &Chart) -> bool {
     finite.peek().is_some() && finite.all(|it| it == 0.0)
 }
 
-fn line_chart(chart: &Chart, lines: &[(String, Vec<(f64, f64)>)]) -> LineChart {
+/// The colour of the series of this name at this place: no policy that is down is green, and none that is not is red.
+fn colour(index: usize, name: &str, policies: &[Contender]) -> Colour {
+    let policy = policies.iter().find(|it| it.name == name);
+    let is_down = policy.and_then(|it| it.verdict).map(Verdict::is_down);
+    match (Colour::of_series(index), is_down) {
+        (Colour::Green, Some(true)) => Colour::Red,
+        (Colour::Red, Some(false)) => Colour::Green,
+        (colour, _) => colour,
+    }
+}
+
+fn line_chart(
+    chart: &Chart,
+    lines: &[(String, Vec<(f64, f64)>)],
+    policies: &[Contender],
+) -> LineChart {
     let drawing = LineChart::new(&*chart.title)
         .x_label(&*chart.x)
         .y_label(&*chart.y)
@@ -109,7 +141,7 @@ fn line_chart(chart: &Chart, lines: &[(String, Vec<(f64, f64)>)]) -> LineChart {
         .iter()
         .zip(0..)
         .fold(drawing, |drawing, ((name, points), index)| {
-            let colour = Colour::of_series(index);
+            let colour = colour(index, name, policies);
             drawing.series(Series::line(&**name, colour, with_gaps(points)).patterned(index))
         })
 }
@@ -122,15 +154,15 @@ fn with_gaps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-fn bar_chart(chart: &Chart, bars: &[(String, f64)]) -> BarChart {
+fn bar_chart(chart: &Chart, bars: &[(String, f64)], policies: &[Contender]) -> BarChart {
     let drawing = BarChart::new(&*chart.title)
         .value_label(&*chart.y)
         .scale(scale(chart))
         .with_width(WIDTH);
     let drawing = rules(chart).fold(drawing, BarChart::rule);
-    let coloured = bars.iter().zip((0..).map(Colour::of_series));
-    coloured.fold(drawing, |drawing, ((name, value), colour)| {
-        drawing.bar(&**name, colour, *value)
+    bars.iter().zip(0..).fold(drawing, |drawing, (bar, index)| {
+        let (name, value) = bar;
+        drawing.bar(&**name, colour(index, name, policies), *value)
     })
 }
 
@@ -160,7 +192,7 @@ mod tests {
         chart.levels.clear();
         let points = vec![(0.0, 1.0), (1.0, 1.0), (2.0, f64::INFINITY), (3.0, 1.0)];
         chart.kind = ChartKind::Lines(vec![("only".into(), points)]);
-        let csv = Drawing::of(&chart).unwrap().to_csv();
+        let csv = Drawing::of(&chart, &[]).unwrap().to_csv();
         assert!(!csv.contains("inf"), "{csv}");
         assert_eq!(csv.lines().count(), 5, "{csv}");
     }
@@ -172,7 +204,7 @@ mod tests {
             if let ChartKind::Map { cells: of_map, .. } = &mut chart.kind {
                 *of_map = cells;
             }
-            Drawing::of(&chart).unwrap().to_svg()
+            Drawing::of(&chart, &[]).unwrap().to_svg()
         };
         let ends = |svg: &str, low: &str, high: &str| {
             [low, high].map(|end| svg.contains(&format!("bc-strong\">{end}</text>")))
@@ -187,10 +219,41 @@ mod tests {
     fn a_logarithmic_chart_has_decades() {
         let mut chart = told().study.contenders.remove(0).charts.remove(0);
         chart.kind = ChartKind::Bars(vec![("a".into(), 1.0), ("b".into(), 900.0)]);
-        let marks = |chart: &Chart| Drawing::of(chart).unwrap().to_svg().contains(">10</text>");
+        let marks = |chart: &Chart| {
+            Drawing::of(chart, &[])
+                .unwrap()
+                .to_svg()
+                .contains(">10</text>")
+        };
         assert!(!marks(&chart));
         chart.is_logarithmic = true;
         assert!(marks(&chart));
+    }
+
+    #[test]
+    fn s5_a_policy_that_is_down_is_not_green_and_one_that_holds_is_not_red() {
+        let mut policies = told().study.contenders;
+        let names = ["none", "<full>"].map(|name| {
+            (0..6)
+                .map(|index| colour(index, name, &policies))
+                .collect::<Vec<_>>()
+        });
+        assert!(!names[0].contains(&Colour::Green) && names[0].contains(&Colour::Red));
+        assert!(!names[1].contains(&Colour::Red) && names[1].contains(&Colour::Green));
+        policies.clear();
+        assert_eq!(colour(4, "none", &policies), Colour::of_series(4));
+    }
+
+    #[test]
+    fn a_picture_has_as_many_lines_as_there_is_room_for() {
+        let told = told();
+        let drawing = Drawing::of(&told.study.charts[0], &told.study.contenders).unwrap();
+        for most in [8, 11, 13, 40] {
+            let text = drawing.within(most, 80, Painter::Plain).unwrap();
+            let lines = text.lines().count();
+            assert!(lines == most.min(12), "{most}: {text}");
+        }
+        assert_eq!(drawing.within(6, 80, Painter::Plain), None);
     }
 
     #[test]
@@ -198,10 +261,10 @@ mod tests {
         let told = told();
         let charts = told.study.charts.iter();
         for chart in charts.chain(&told.study.contenders[0].charts) {
-            let drawing = Drawing::of(chart).unwrap();
+            let drawing = Drawing::of(chart, &told.study.contenders).unwrap();
             assert!(drawing.to_svg().contains(&chart.title), "{}", chart.id);
             assert!(drawing.to_csv().lines().count() > 1, "{}", chart.id);
-            let text = drawing.to_terminal(80, Painter::Plain);
+            let text = drawing.to_terminal(80, LINES, Painter::Plain);
             assert!(text.contains(&chart.title), "{text}");
             assert!(
                 text.lines().all(|line| line.chars().count() <= 80),

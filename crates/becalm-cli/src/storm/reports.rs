@@ -51,7 +51,7 @@ impl Reports {
         }
         let drawings = charts(&told.study).into_iter();
         let drawings: Vec<_> = drawings
-            .filter_map(|(name, chart)| Some((name, Drawing::of(chart)?)))
+            .filter_map(|(name, chart)| Some((name, Drawing::of(chart, &told.study.contenders)?)))
             .collect();
         if let Some(directory) = &self.pictures {
             for (name, drawing) in &drawings {

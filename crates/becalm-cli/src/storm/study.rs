@@ -79,8 +79,8 @@ pub struct Done {
 }
 
 /// Does the work under a plan with a seed, threads and a display of its progress; then tells of it
-/// wherever the flags say. A terminal has the findings before the search for a remedy begins. `fewer` is
-/// the flag that makes it shorter most.
+/// wherever the flags say: what to set comes first, so that all waits for the search for a remedy, while a terminal
+/// has the verdicts. `fewer` is the flag that makes it shorter most.
 pub fn tell(
     question: &Question,
     flags: &RunFlags,
@@ -108,16 +108,18 @@ pub fn tell(
         remedy: None,
         command: command(std::env::args().skip(1), given, seed),
     };
-    let columns = Stream::Stdout.columns();
-    if !flags.json {
-        usage::print([text::findings(&told, columns)]);
-    }
     told.remedy = planned(flags, seed, |plan| remedy(&told.study, plan));
     let written = reports.write(&told)?;
     let printed = if flags.json {
         usage::print([document::document(&told)?])
     } else {
-        usage::print([text::rest(&told, &written, columns)])
+        let stream = Stream::Stdout;
+        usage::print([text::text(
+            &told,
+            &written,
+            stream.columns(),
+            stream.painter(),
+        )])
     };
     Ok(Done { told, printed })
 }

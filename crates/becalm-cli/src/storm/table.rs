@@ -6,6 +6,7 @@ use becalm_report::{Cell, Colour, Table};
 use becalm_sim::study::{Contender, Figure, Study, Verdict};
 
 use super::figures;
+use crate::wording::filled;
 
 /// A row for each figure, a column for each of these policies under its heading.
 pub fn of_figures(study: &Study, of: Range<usize>, headings: &[String], exact: bool) -> Table {
@@ -24,6 +25,18 @@ fn rows_of<'a>(
     rows: impl Iterator<Item = (Option<&'a str>, &'static str, String)>,
 ) -> Table {
     let contenders = study.contenders.get(of).unwrap_or_default();
+    let these: Vec<&Contender> = contenders.iter().collect();
+    rows_of_these(study, &these, headings, exact, rows)
+}
+
+/// As [`rows_of`], of policies that need not stand beside each other.
+fn rows_of_these<'a>(
+    study: &'a Study,
+    contenders: &[&Contender],
+    headings: &[String],
+    exact: bool,
+    rows: impl Iterator<Item = (Option<&'a str>, &'static str, String)>,
+) -> Table {
     let header = [String::new()].into_iter().chain(headings.iter().cloned());
     let write = if exact {
         figures::whole
@@ -42,29 +55,99 @@ fn rows_of<'a>(
     rows.fold(table, |table, (service, id, title)| {
         let cells = contenders.iter().map(|contender| {
             let figure = figures_of(contender, service).find(|figure| figure.id == id);
-            Cell::new(figure.map_or_else(String::new, write))
+            cell(contender, figure, write)
         });
         table.row([Cell::new(title)].into_iter().chain(cells))
     })
 }
 
+/// The figure as a cell. A latency of calls that succeeded says nothing good of a policy under which most of them
+/// fail: it has a [mark](NOTE), and no weight.
+fn cell(contender: &Contender, figure: Option<&Figure>, write: fn(&Figure) -> String) -> Cell {
+    let text = figure.map_or_else(String::new, write);
+    if figure.is_some_and(|it| is_of_few(contender, it)) {
+        Cell::new(text + MARK).colour(Colour::Muted)
+    } else {
+        Cell::new(text)
+    }
+}
+
+/// Whether a figure is one of the few calls that succeeded under a policy that keeps the service down.
+fn is_of_few(contender: &Contender, figure: &Figure) -> bool {
+    let is_ruled = contender.verdict.is_some_and(Verdict::is_down);
+    let is_lost = contender.value("lost_share").is_some_and(|it| it >= 50.0);
+    (is_ruled || is_lost)
+        && figure.value.is_some()
+        && figure.id.contains("latency")
+        && !figure.id.contains("before")
+}
+
+const MARK: &str = "*";
+
+/// What the mark means.
+pub const NOTE: &str = "* of the calls that succeeded, of which there are few: the service is down";
+
+/// What the marks of a study's figures mean, in so many columns; nothing where there is none.
+pub fn note(study: &Study, width: usize) -> String {
+    if has_marks(study) {
+        filled(width, "", NOTE)
+    } else {
+        String::new()
+    }
+}
+
+/// Whether a figure of any policy has a mark.
+pub fn has_marks(study: &Study) -> bool {
+    let mut all = study.contenders.iter();
+    all.any(|it| it.figures.iter().any(|figure| is_of_few(it, figure)))
+}
+
 /// The figures by which a policy is chosen, in the order in which a reader asks for them.
-const DECISIVE: [&str; 7] = [
+const DECISIVE: [&str; 8] = [
     "recovery_p50_s",
     "success_share",
-    "latency_p99_ms",
     "amplification_during",
-    "amplification",
+    "amplification_since",
     "longest_outage_s",
     "largest_load",
+    "amplification",
+    "latency_p99_ms",
 ];
 
 /// How many of them are shown, besides the verdict.
 const ROWS: usize = 5;
 
+/// How many come first.
+const FIRST: usize = 3;
+
 /// The verdict and the few figures that decide between these policies; of a study that has none of them,
 /// its first figures.
 pub fn that_decide(study: &Study, headings: &[String]) -> Table {
+    let rows = decisive(study, ROWS).into_iter();
+    let rows = rows.map(|it| (None, it.0, it.1.to_owned()));
+    let all = 0..study.contenders.len();
+    rows_of(study, all, headings, true, rows)
+}
+
+/// The verdict and the three figures that come first, of these policies.
+pub fn that_come_first(study: &Study, of: &[&Contender], headings: &[String]) -> Table {
+    let rows = decisive(study, FIRST).into_iter();
+    let rows = rows.map(|it| (None, it.0, it.1.to_owned()));
+    rows_of_these(study, of, headings, false, rows)
+}
+
+/// Of one policy the three figures that come first: the value with its unit, and the name.
+pub fn first_figures(study: &Study, of: &Contender) -> Vec<(String, &'static str)> {
+    let figures = decisive(study, FIRST).into_iter();
+    let figures = figures.filter_map(|(id, title)| {
+        let figure = of.figures.iter().find(|it| it.id == id)?;
+        Some((figures::between(figure), title))
+    });
+    figures.collect()
+}
+
+/// So many of the figures that decide, by their names and titles.
+fn decisive(study: &Study, most: usize) -> Vec<(&'static str, &'static str)> {
     let titles = titles(study);
     let mut decisive: Vec<_> = DECISIVE
         .iter()
@@ -72,10 +155,8 @@ pub fn that_decide(study: &Study, headings: &[String]) -> Table {
         .collect();
     let others = titles.iter().filter(|it| !DECISIVE.contains(&it.0));
     decisive.extend(others);
-    decisive.truncate(ROWS);
-    let rows = decisive.into_iter().map(|it| (None, it.0, it.1.to_owned()));
-    let all = 0..study.contenders.len();
-    rows_of(study, all, headings, true, rows)
+    decisive.truncate(most);
+    decisive.into_iter().copied().collect()
 }
 
 /// The figures of a policy, or of the service of this name under it.
@@ -131,7 +212,7 @@ pub fn of_policies(study: &Study, most: usize, exact: bool) -> Table {
     study.contenders.iter().fold(table, |table, contender| {
         let cells = titles.iter().map(|(id, _)| {
             let figure = contender.figures.iter().find(|figure| figure.id == *id);
-            Cell::new(figure.map_or_else(String::new, write))
+            cell(contender, figure, write)
         });
         let first = [Cell::new(&*contender.name)].into_iter();
         let first = first.chain(is_ruled.then(|| verdict(contender.verdict)));

@@ -4,42 +4,149 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use becalm_report::terminal::{Painter, width as columns};
+use becalm_report::terminal::{FIRST_LINES, Painter, fit, fold, width as columns};
 use becalm_report::{Table, format};
-use becalm_sim::study::Study;
+use becalm_sim::study::{Contender, Study};
 
-use super::picture::Drawing;
+use super::picture::{self, Drawing};
 use super::told::Told;
-use super::{decision, remedy, table};
-use crate::stream::Stream;
-use crate::wording::filled;
+use super::{first, remedy, table};
+use crate::wording::{filled, filled_within};
 
-/// The verdicts, the answer, the figures and small charts, in so many columns.
-pub fn findings(told: &Told, width: usize) -> String {
+/// The first screen, and below the fold the rest, in so many columns.
+pub fn text(told: &Told, written: &[PathBuf], width: usize, painter: Painter) -> String {
     let study = &told.study;
-    let painter = Stream::Stdout.painter();
-    let mut text = filled(width, "", &study.question);
+    let (mut text, shown) = first_screen(told, width, painter);
+    text.push_str(&fold(REST, width, painter));
     text.push('\n');
+    // Of a search the policy's evidence is its answer.
+    let is_evidence = study
+        .contenders
+        .iter()
+        .any(|it| it.evidence == study.answer);
+    if !shown.is_answer && !is_evidence {
+        text.push_str(&filled(width, "", &study.answer));
+        text.push('\n');
+    }
     if study.contenders.len() <= table::SIDE_BY_SIDE {
         text.push_str(&verdicts(study, width, painter));
     }
-    if let Some(decision) = decision::sentence(study) {
-        text.push_str(&filled(width, "", &decision));
-    }
-    text.push_str(&filled(width, "", &study.answer));
-    text.push('\n');
     text.push_str(&figures(study, width, painter));
+    let charts = study.charts.iter().zip(0..);
+    let charts = charts
+        .filter(|it| Some(it.1) != shown.picture)
+        .map(|it| it.0);
     // Of several services, what comes to the one that retries load most.
-    let charts = study.charts.iter().chain(study.services.first());
-    for drawing in charts.filter_map(Drawing::of) {
+    let charts = charts.chain(study.services.first());
+    for drawing in charts.filter_map(|it| Drawing::of(it, &study.contenders)) {
         text.push('\n');
-        text.push_str(&drawing.to_terminal(width, painter));
+        text.push_str(&drawing.to_terminal(width, picture::LINES, painter));
+    }
+    text + &last(told, written, width)
+}
+
+/// What is below the fold.
+const REST: &str = "each policy, all figures and pictures, how to do it again";
+
+/// What of a study is shown above the fold, so that it is not shown again.
+struct Shown {
+    is_answer: bool,
+    /// The place of the chart.
+    picture: Option<usize>,
+}
+
+/// Lines of the question, and of what is said: a long name makes them long.
+const QUESTION: usize = 3;
+const SAID: usize = 7;
+
+/// What to set and the reason, three figures with their verdict, and the picture where there is room for it.
+fn first_screen(told: &Told, width: usize, painter: Painter) -> (String, Shown) {
+    let study = &told.study;
+    let (mut text, _) = filled_within(QUESTION, width, &study.question);
+    let said = first::said(told);
+    let (said, is_all) = filled_within(SAID, width, &said);
+    text.push('\n');
+    text.push_str(&said);
+    text.push('\n');
+    text.push_str(&three_figures(study, width, painter));
+    let room = FIRST_LINES.saturating_sub(text.lines().count() + 1);
+    let picture = first::picture(study).and_then(|at| {
+        let drawing = Drawing::of(study.charts.get(at)?, &study.contenders)?;
+        Some((at, drawing.within(room, width, painter)?))
+    });
+    let shown = Shown {
+        is_answer: is_all && first::said(told).ends_with(&study.answer),
+        picture: picture.as_ref().map(|it| it.0),
+    };
+    if let Some((_, drawn)) = picture {
+        text.push('\n');
+        text.push_str(&drawn);
+    }
+    (text, shown)
+}
+
+/// The verdict and three figures, of as many policies as there are columns for: those first that decide.
+fn three_figures(study: &Study, width: usize, painter: Painter) -> String {
+    let order = first::order(study);
+    let of = |many: usize, headings: Option<&[String]>| {
+        let mut these: Vec<usize> = order.iter().copied().take(many).collect();
+        these.sort_unstable();
+        let these: Vec<&Contender> = these
+            .iter()
+            .filter_map(|at| study.contenders.get(*at))
+            .collect();
+        let names: Vec<String> = these.iter().map(|it| it.name.clone()).collect();
+        (
+            table::that_come_first(study, &these, headings.unwrap_or(&names)),
+            names,
+        )
+    };
+    let most = match order.len() {
+        few if few <= table::SIDE_BY_SIDE => few,
+        _ => NUMBERED,
+    };
+    let named = (1..=most)
+        .rev()
+        .find(|many| fits(&of(*many, None).0, width));
+    let named = named.filter(|it| *it == most || *it > NUMBERED);
+    let (mut text, many) = if let Some(many) = named {
+        (of(many, None).0.to_terminal(painter), many)
+    } else {
+        let many = most.min(NUMBERED);
+        let numbers: Vec<_> = (1..=many).map(|number| format!("({number})")).collect();
+        let (table, policies) = of(many, Some(&numbers));
+        let mut text = String::new();
+        for (number, name) in numbers.iter().zip(&policies) {
+            let line = fit(&format!("{number} {name}"), width);
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        (text + &table.to_terminal(painter), many)
+    };
+    let left: Vec<&Contender> = order
+        .iter()
+        .skip(many)
+        .filter_map(|at| study.contenders.get(*at))
+        .collect();
+    if !left.is_empty() {
+        let named = left.iter().map(|it| match it.verdict {
+            Some(verdict) => format!("{} {}", it.name, verdict.as_str()),
+            None => it.name.clone(),
+        });
+        let named = format!(
+            "and {} more: {}",
+            left.len(),
+            named.collect::<Vec<_>>().join(", ")
+        );
+        let _ = writeln!(text, "{}", fit(&named, width).trim_end());
     }
     text
 }
 
-/// What comes behind the findings: what would keep the service up, and how it is done again.
-pub fn rest(told: &Told, written: &[PathBuf], width: usize) -> String {
+/// Policies that stand under numbers where their names are too long for columns.
+const NUMBERED: usize = 2;
+
+/// What comes last: what would keep the service up, and how it is done again.
+fn last(told: &Told, written: &[PathBuf], width: usize) -> String {
     let study = &told.study;
     let remedy = told.remedy.as_ref();
     let mut text = remedy.map(|it| it.text(width)).unwrap_or_default();
@@ -101,21 +208,19 @@ fn verdicts(study: &Study, width: usize, painter: Painter) -> String {
 /// The figures, a column for each policy. Names too long for the columns are numbered; policies too
 /// many for the width stand below each other, in parts.
 fn figures(study: &Study, width: usize, painter: Painter) -> String {
-    let fits = |table: &Table| {
-        let text = table.to_terminal(Painter::Plain);
-        text.lines().all(|line| columns(line) <= width)
-    };
+    let told = |table: &Table| table.to_terminal(painter) + &table::note(study, width);
+    let fits = |table: &Table| fits(table, width);
     if study.contenders.len() > table::SIDE_BY_SIDE {
         // As many columns as fit; the others are in the documents.
         let narrow = |most: &usize| fits(&table::of_policies(study, *most, false));
         let most = (0..=MOST_COLUMNS).rev().find(narrow).unwrap_or(1);
-        return table::of_policies(study, most, false).to_terminal(painter);
+        return told(&table::of_policies(study, most, false));
     }
     let all = study.contenders.len();
     let names = table::names(&study.contenders);
     let whole = table::of_figures(study, 0..all, &names, false);
     if fits(&whole) {
-        return whole.to_terminal(painter);
+        return told(&whole);
     }
     let numbers: Vec<_> = (1..=all).map(|number| format!("({number})")).collect();
     let mut text = String::new();
@@ -134,7 +239,12 @@ fn figures(study: &Study, width: usize, painter: Painter) -> String {
         text.push_str(&part(from..to).to_terminal(painter));
         from = to;
     }
-    text
+    text + &table::note(study, width)
+}
+
+fn fits(table: &Table, width: usize) -> bool {
+    let text = table.to_terminal(Painter::Plain);
+    text.lines().all(|line| columns(line) <= width)
 }
 
 /// Figures that a row may have.
@@ -150,7 +260,7 @@ mod tests {
     use super::*;
 
     fn document(told: &Told, written: &[PathBuf], width: usize) -> String {
-        findings(told, width) + &rest(told, written, width)
+        text(told, written, width, Painter::Plain)
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::statistics::{Overall, count};
 use crate::tail::{LOAD, Variant};
 
 /// What the words over the table mean.
-const LEGEND: &str = "calls, failed: of those that began while the service refused; load: attempts / calls, of the whole part";
+const LEGEND: &str = "calls, failed: of those that began while the service refused; amplification: attempts / calls, of the whole part";
 
 /// Of how many calls that fail with one attempt one may fail.
 const SAVES: u64 = 4;
@@ -88,7 +88,7 @@ impl BlipOutcome {
 
     /// The figures side by side, and what their words mean.
     pub fn table(&self) -> (Table, &'static str) {
-        let table = Table::new(["policy", "calls", "failed", "retries", "load"]);
+        let table = Table::new(["policy", "calls", "failed", "retries", "amplification"]);
         let table = self.callers.iter().fold(table, |table, caller| {
             table.row([
                 Cell::new(&*caller.variant.title).colour(caller.variant.colour),

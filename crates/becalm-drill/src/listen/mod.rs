@@ -84,6 +84,7 @@ impl Report for Outcome {
             table: outcome::table(std::slice::from_ref(&self.contender), Room::Terminal),
             legend: LEGEND,
             conclusion: finding::conclusion(self),
+            more: "what the words mean, the reports",
         }]
     }
 

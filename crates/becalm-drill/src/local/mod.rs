@@ -174,6 +174,7 @@ impl Report for Outcome {
             table: outcome::table(&self.contenders, Room::Terminal),
             legend: outcome::LEGEND,
             conclusion: self.judgement.conclusion.clone(),
+            more: "what the words mean, the other parts, the reports",
         }];
         sections.extend(twin::section(&self.contenders, &self.twins));
         sections.extend(self.tail.iter().map(TailOutcome::section));

@@ -61,6 +61,7 @@ impl Report for Outcome {
             table: self.table(Room::Terminal),
             legend: LEGEND,
             conclusion: self.conclusion(),
+            more: "what the words mean, the reports",
         };
         let simulated = twin::section(&self.contenders, &self.twins);
         [figures].into_iter().chain(simulated).collect()

@@ -13,7 +13,7 @@ use crate::statistics::{Overall, count};
 
 /// What the words over the table mean.
 const LEGEND: &str = "p50 to p99: the latency that this share of the calls did not exceed, in ms, \
-                      from the second second on; load: attempts / calls";
+                      from the second second on; amplification: attempts / calls";
 
 /// At what share of the other's a hedge must keep the 99th percentile.
 const GAIN: f64 = 0.5;
@@ -86,7 +86,15 @@ impl TailOutcome {
 
     /// The figures side by side, and what their words mean.
     pub fn table(&self) -> (Table, &'static str) {
-        let header = ["policy", "p50", "p95", "p99", "worst", "hedges", "load"];
+        let header = [
+            "policy",
+            "p50",
+            "p95",
+            "p99",
+            "worst",
+            "hedges",
+            "amplification",
+        ];
         let table = Table::new(header);
         let table = self.racers.iter().fold(table, |table, racer| {
             let at = |share| latency(racer.latencies.quantile(share)).into();

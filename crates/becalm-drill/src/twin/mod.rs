@@ -133,6 +133,7 @@ pub fn section(contenders: &[Contender], twins: &[Twin]) -> Option<Section> {
         legend: LEGEND,
         conclusion: "The simulator was given the service, the policies and the moments at which the calls began."
             .into(),
+        more: "",
     })
 }
 

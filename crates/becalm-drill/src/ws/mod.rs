@@ -124,6 +124,7 @@ impl Report for Outcome {
             table: outcome::table(&self.contenders, &self.setup),
             legend: outcome::LEGEND,
             conclusion: self.judgement.conclusion.clone(),
+            more: "what the words mean, the reports",
         }]
     }
 

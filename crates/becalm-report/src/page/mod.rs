@@ -60,7 +60,8 @@ impl Page {
         self
     }
 
-    /// Adds a list of all sections, with links to them. The last such call counts.
+    /// Adds the fold: a list of all sections, with links to them. What is read first stands above it.
+    /// The last such call counts.
     #[must_use]
     pub fn contents(mut self) -> Self {
         self.contents = Some(self.body.len());
@@ -128,6 +129,29 @@ impl Page {
         self
     }
 
+    /// Adds a few figures that are seen first, of this: of each its value with the unit, and its name.
+    #[must_use]
+    pub fn figures<V: AsRef<str>, N: AsRef<str>>(
+        mut self,
+        of: &str,
+        figures: impl IntoIterator<Item = (V, N)>,
+    ) -> Self {
+        if !of.is_empty() {
+            let _ = write!(self.body, "<p class=\"bc-of\">{}</p>", markup(of));
+        }
+        self.body.push_str("<dl class=\"bc-figures\">");
+        for (value, name) in figures {
+            let _ = write!(
+                self.body,
+                "<div><dt>{}</dt><dd>{}</dd></div>",
+                markup(name.as_ref()),
+                markup(&glued(value.as_ref()))
+            );
+        }
+        self.body.push_str("</dl>");
+        self
+    }
+
     /// Adds a picture with a caption. On a narrow screen its [`fitted`](Figure::fitted) form is
     /// seen.
     #[must_use]
@@ -187,9 +211,17 @@ impl Page {
     }
 
     fn list_of_sections(&self) -> String {
-        let mut list = String::from("<nav aria-label=\"Sections\"><ul>");
-        for (anchor, name) in &self.sections {
-            let _ = write!(list, "<li><a href=\"#{anchor}\">{}</a></li>", markup(name));
+        let mut list = String::from("<nav class=\"bc-fold\" aria-label=\"Sections\"><ul>");
+        let all = self.sections.len();
+        let is_left_out = |at: usize| {
+            all > MOST_SECTIONS && (MOST_SECTIONS / 2..all - MOST_SECTIONS / 2).contains(&at)
+        };
+        for (at, (anchor, name)) in self.sections.iter().enumerate() {
+            if !is_left_out(at) {
+                let _ = write!(list, "<li><a href=\"#{anchor}\">{}</a></li>", markup(name));
+            } else if !is_left_out(at - 1) {
+                let _ = write!(list, "<li>and {} more</li>", all - MOST_SECTIONS);
+            }
         }
         list + "</ul></nav>"
     }
@@ -215,6 +247,9 @@ impl Page {
         self
     }
 }
+
+/// Sections that the list names: of more the first and the last.
+const MOST_SECTIONS: usize = 16;
 
 /// The rules of the page; those of the pictures are theirs.
 const STYLE: &str = include_str!("style.css");

@@ -2,6 +2,7 @@
 
 mod columns;
 mod dots;
+mod fold;
 mod painter;
 mod progress;
 
@@ -10,6 +11,7 @@ use unicode_width::UnicodeWidthChar as _;
 pub(crate) use columns::sparkbar;
 pub use columns::{columns, sparkline};
 pub(crate) use dots::Dots;
+pub use fold::{FIRST_LINES, fold, is_fold};
 pub use painter::Painter;
 pub use progress::{Progress, progress};
 

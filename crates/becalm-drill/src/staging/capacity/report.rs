@@ -154,6 +154,7 @@ impl Report for Measured {
             table: self.table(),
             legend: LEGEND,
             conclusion: self.conclusion(),
+            more: "what the words mean, the reports",
         }]
     }
 
