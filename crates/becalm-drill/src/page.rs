@@ -23,10 +23,11 @@ pub fn page(outcome: &Outcome) -> Page {
     } else {
         Colour::Orange
     };
+    let (first, rest) = begun(&outcome.judgement.conclusion);
     let page = Page::new(format!(
         "A service hangs for {trigger}: which retries make it a storm?"
     ))
-    .conclusion(colour, &outcome.judgement.conclusion);
+    .conclusion(colour, first);
     let page = match outcome.contenders.last() {
         Some(it) => page.figures(&it.variant.title, outcome::first_figures(it)),
         None => page,
@@ -39,8 +40,13 @@ pub fn page(outcome: &Outcome) -> Page {
              the legend is seen.",
     )
     .contents()
-    .heading("What was measured")
-    .paragraph(&format!(
+    .heading("What was measured");
+    let page = if rest.is_empty() {
+        page
+    } else {
+        page.paragraph(rest)
+    };
+    let page = page.paragraph(&format!(
         "Measured on this machine by becalm drill: {} HTTP services on the loopback interface, \
              each with its own clients{}, the same {} calls at the same moments for all. Nothing is \
              simulated{} and nothing is scripted.",
@@ -86,6 +92,20 @@ pub fn page(outcome: &Outcome) -> Page {
         .heading("Run it again")
         .code(&outcome.command)
 }
+
+/// The sentences that are read first, above the fold of a telephone, and those below it.
+fn begun(conclusion: &str) -> (&str, &str) {
+    if conclusion.len() <= SAID {
+        return (conclusion, "");
+    }
+    let ends = conclusion.match_indices(". ").map(|it| it.0 + 1);
+    let ends = ends.take_while(|at| *at <= SAID).last();
+    let (first, rest) = conclusion.split_at(ends.unwrap_or(conclusion.len()));
+    (first, rest.trim_start())
+}
+
+/// Letters that are read first.
+const SAID: usize = 480;
 
 /// Why retries do that, and what ends it.
 fn with_reasons(page: Page) -> Page {

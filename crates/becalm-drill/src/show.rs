@@ -89,17 +89,31 @@ impl<'a> Show<'a> {
         let (columns, painter) = (self.console.columns(), self.console.painter());
         for section in sections {
             let table = section.table.to_terminal(painter);
-            let words = [section.legend, &section.conclusion];
-            let [legend, conclusion] = words.map(|it| wrap(it, columns).join("\n"));
-            let fold = match section.more {
-                "" => String::from("\n"),
-                more => fold(more, columns, painter) + "\n",
+            let legend = wrap(section.legend, columns).join("\n");
+            let conclusion = wrap(&section.conclusion, columns);
+            let whole = conclusion.join("\n");
+            let text = match section.more {
+                "" => format!("{table}\n{whole}\n\n{legend}\n\n"),
+                more => {
+                    let (first, rest) = if conclusion.len() > SAID {
+                        let narrow = wrap(&section.conclusion, columns - CUT.len());
+                        let first: Vec<_> = narrow.into_iter().take(SAID).collect();
+                        (first.join("\n") + CUT, whole + "\n\n")
+                    } else {
+                        (whole, String::new())
+                    };
+                    let fold = fold(more, columns, painter);
+                    format!("{table}\n{first}\n{fold}\n{rest}{legend}\n\n")
+                }
             };
-            let text = format!("{table}\n{conclusion}\n{fold}{legend}\n\n");
             self.console.write(&text);
         }
     }
 }
+
+/// Lines of a conclusion above the fold; a longer one is told below it.
+const SAID: usize = 8;
+const CUT: &str = " ...";
 
 /// Figures side by side.
 #[derive(Debug, Clone)]
@@ -123,5 +137,54 @@ impl Section {
             conclusion: conclusion.to_owned(),
             more: "",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use becalm_report::Cell;
+    use becalm_report::terminal::is_fold;
+
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct Kept(Mutex<String>);
+
+    impl Console for Kept {
+        fn write(&self, text: &str) {
+            self.0.lock().unwrap().push_str(text);
+        }
+    }
+
+    fn told(conclusion: &str, more: &'static str) -> String {
+        let kept = Kept::default();
+        let section = Section {
+            table: Table::new(["policy"]).row([Cell::new("default")]),
+            legend: "what the words mean",
+            conclusion: conclusion.into(),
+            more,
+        };
+        Show::on(&kept).tell(vec![section]);
+        kept.0.into_inner().unwrap()
+    }
+
+    #[test]
+    fn s5_a_long_conclusion_begins_above_the_fold_and_is_whole_below_it() {
+        let long = "The service was back after a while. ".repeat(40);
+        for (conclusion, is_long) in [(&*long, true), ("It was back.", false)] {
+            let text = told(conclusion, "the rest");
+            let lines: Vec<&str> = text.lines().collect();
+            let fold = lines.iter().position(|it| is_fold(it)).expect("a fold");
+            assert!(fold <= 3 + SAID, "{text}");
+            let flat = |lines: &[&str]| lines.join(" ");
+            let (above, below) = (flat(&lines[..fold]), flat(&lines[fold..]));
+            let whole = if is_long { &below } else { &above };
+            assert!(whole.contains(conclusion.trim()), "{text}");
+            assert_eq!(above.contains(" ..."), is_long, "{text}");
+            assert!(lines.iter().all(|it| it.chars().count() <= 80), "{text}");
+        }
+        assert!(!told("It was back.", "").lines().any(is_fold));
     }
 }

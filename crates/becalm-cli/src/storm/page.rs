@@ -108,7 +108,7 @@ fn verdicts(contenders: &[Contender]) -> Vec<(Colour, &'static str, String)> {
     }
     let counts = counts.into_iter();
     counts
-        .map(|(verdict, count)| badge(verdict, format!("{count} policies")))
+        .map(|(verdict, count)| badge(verdict, format!("{count} of {}", contenders.len())))
         .collect()
 }
 
@@ -194,7 +194,7 @@ mod tests {
         told.study.contenders.extend(vec![full; 9]);
         let html = page(&told).to_html();
         assert!(
-            html.contains("10 policies") && html.contains("1 policies"),
+            html.contains("10 of 11") && html.contains("1 of 11"),
             "{html}"
         );
         assert_eq!(html.matches("<th scope=\"row\"").count(), 11);

@@ -27,6 +27,11 @@ pub trait Scene {
     /// How the second that ends there went.
     fn line(&self, second: u32) -> String;
 
+    /// What stays to be read when it is over, above what it came to: short, as that is read first.
+    fn last(&self, size: (usize, usize), painter: Painter) -> Vec<String> {
+        self.frame(size, painter)
+    }
+
     /// What stands over the lines.
     fn header(&self) -> String {
         String::new()
@@ -91,7 +96,7 @@ impl<'a> Display<'a> {
     pub fn finish(mut self, scene: &impl Scene) {
         match self {
             Self::Screen(paper) => {
-                let last = scene.frame(paper.size(), paper.painter());
+                let last = scene.last(paper.size(), paper.painter());
                 paper.leave(&last);
             }
             _ => self.show(scene),
@@ -121,6 +126,12 @@ impl Scene for View<'_> {
 
     fn line(&self, second: u32) -> String {
         lines::line(self, second)
+    }
+
+    fn last(&self, _: (usize, usize), _: Painter) -> Vec<String> {
+        let lines = (1..=self.seconds()).map(|second| lines::line(self, second));
+        let text = lines::header(self) + &lines.collect::<String>();
+        text.lines().map(str::to_owned).collect()
     }
 
     fn header(&self) -> String {
