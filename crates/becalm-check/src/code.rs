@@ -60,6 +60,7 @@ codes! {
     STATUSES_WIDER "statuses-wider" Warning "more statuses are retried than the file names";
     TEMPLATE "template" Error "the file is a template: what comes of it is unknown";
     TIMEOUT_IGNORED "timeout-ignored" Warning "a time-out that the system does not heed";
+    TOO_SHORT "too-short" Warning "simulated with `--service`: the runs end before it is seen whether the service comes back";
     UNKNOWN_SYSTEM "unknown-system" Note "the document is of no system that is read";
     UNKNOWN_VALUE "unknown-value" Note "a placeholder whose value is not in the file";
     WAIT_IGNORED "wait-ignored" Warning "a wait that the system does not make, or does not make as written";

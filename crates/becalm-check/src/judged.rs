@@ -1,4 +1,4 @@
-//! What is told where a policy of a file keeps a service down?
+//! What is told where a policy of a file keeps a service down, or where nobody saw whether it does?
 
 use crate::code::Code;
 use crate::finding::Finding;
@@ -8,11 +8,15 @@ use crate::weight;
 
 /// A finding about the policy of a mapping: it was simulated as that of all clients of a service. `evidence` says in sentences what came of it.
 pub fn keeps_down(mapping: &Mapping, code: Code, evidence: &str) -> Finding {
-    let remedy = if code == crate::code::METASTABLE {
-        let system = System::all().find(|it| it.name == mapping.system);
-        system.map_or_else(Default::default, weight::fewer)
-    } else {
-        "no setting of retries helps: lower the load, or add capacity"
+    let remedy = match code {
+        crate::code::METASTABLE => {
+            let system = System::all().find(|it| it.name == mapping.system);
+            system.map_or_else(Default::default, weight::fewer)
+        }
+        crate::code::TOO_SHORT => {
+            "give the scenario of --service a `horizon` of that length, or none: then becalm chooses it"
+        }
+        _ => "no setting of retries helps: lower the load, or add capacity",
     };
     let evidence = evidence.trim_end_matches('.');
     let sentence = format!("{}: {evidence}", mapping.name);

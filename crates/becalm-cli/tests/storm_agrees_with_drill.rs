@@ -129,6 +129,67 @@ fn simulated(folder: &Path, policy: &str) -> (f64, f64) {
     (attempts / calls, (attempts - first) / first)
 }
 
+/// `becalm` in the folder: its exit code, and its document.
+fn becalm(folder: &Path, words: &[&str]) -> (Option<i32>, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_becalm"))
+        .args(words)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .expect("it starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let document = serde_json::from_str(&text);
+    let told = String::from_utf8_lossy(&output.stderr);
+    (
+        output.status.code(),
+        document.unwrap_or_else(|_| panic!("{words:?}: {text} {told}")),
+    )
+}
+
+/// Whether the service is down under a policy of these keys by `storm`, by `check` and by `tune`, in the world of the drill.
+fn others(folder: &Path, policy: &str) -> [(&'static str, bool); 4] {
+    let is_down = |verdict: &Value| match verdict.as_str().expect("a verdict") {
+        "metastable" | "overloaded" => true,
+        "stable" | "vulnerable" => false,
+        other => panic!("{other}"),
+    };
+    fs::write(folder.join("service.toml"), scenario(policy)).expect("a file");
+    fs::write(folder.join("policy.toml"), policy).expect("a file");
+    let storm = ["storm", "service.toml", "--quick", "--strict", "--json"];
+    let (code, storm) = becalm(folder, &storm);
+    let storm = is_down(&storm["contenders"][0]["verdict"]);
+    assert_eq!(code == Some(1), storm, "the gate of storm");
+    let words = [
+        "--service",
+        "service.toml",
+        "--strict",
+        "--json",
+        "--as",
+        "becalm",
+    ];
+    let (code, check) = becalm(folder, &[&["check", "policy.toml"], &words[..]].concat());
+    let findings = check["findings"].as_array().expect("findings");
+    let check = findings
+        .iter()
+        .any(|it| it["code"] == "metastable" || it["code"] == "overloaded");
+    assert!(!check || code == Some(1), "the gate of check");
+    let words = ["--policies", "4", "--runs", "5", "--json"];
+    let (_, tune) = becalm(
+        folder,
+        &[&["storm", "tune", "service.toml"], &words[..]].concat(),
+    );
+    let given = is_down(&tune["recommended"]["given_verdict"]);
+    let swept = ["--sweep", "load=1", "--runs", "5", "--json"];
+    let (_, sweep) = becalm(folder, &[&["storm", "service.toml"], &swept[..]].concat());
+    let swept = is_down(&sweep["contenders"][0]["verdict"]);
+    [
+        ("storm", storm),
+        ("check", check),
+        ("tune", given),
+        ("a sweep", swept),
+    ]
+}
+
 fn agree(what: &str, measured: f64, simulated: f64, share: f64) {
     let off = (simulated / measured - 1.0).abs();
     assert!(
@@ -138,7 +199,7 @@ fn agree(what: &str, measured: f64, simulated: f64, share: f64) {
 }
 
 #[test]
-fn the_simulator_and_the_drill_agree() {
+fn the_simulator_and_the_drill_agree_and_so_do_all_that_judge() {
     let folder = tempfile::tempdir().expect("a folder");
     let document = drill(folder.path());
     let late = format!("late by {} ms", document["lateness_ms"]);
@@ -160,6 +221,10 @@ fn the_simulator_and_the_drill_agree() {
             let [here, there] = [measured, twin].map(|it| number(&it["recovered_after_ms"]));
             let told = format!("back after {here} ms, simulated {there} ms");
             assert!((here - there).abs() <= RECOVERY_MS, "{told}");
+        }
+        let down = verdict == "metastable";
+        for (judge, is_down) in others(folder.path(), policy) {
+            assert_eq!(is_down, down, "{name} by {judge}");
         }
         let [amplification, retries] =
             ["amplification", "retries_per_first_try"].map(|figure| number(&measured[figure]));

@@ -19,37 +19,14 @@ use becalm_sim::verdict::{self, judge_sparing, rule_on_one};
 
 use super::ledger::{BUCKET, Count, Recording};
 use super::setup::Setup;
+use super::void::Void;
 
 /// What happened under one policy, and the verdict on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     pub outcome: verdict::Outcome,
-    /// None where the service came back; or why there is no verdict.
+    /// None where the service came back; or why there is none.
     pub verdict: Result<Option<Verdict>, Void>,
-}
-
-/// Why there is no verdict on a round: what hides the rest comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Void {
-    /// This machine had too few connections.
-    Short,
-    /// The target was unwell before the fault.
-    Unwell,
-    /// The generator was late.
-    Late,
-    /// Too few calls began to say anything.
-    Idle,
-}
-
-impl Void {
-    /// The name in the JSON document: stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Short | Self::Late => "void",
-            Self::Unwell => "unwell",
-            Self::Idle => "idle",
-        }
-    }
 }
 
 impl Judged {
@@ -101,9 +78,10 @@ impl Judged {
 
     /// The verdict in a table: when the service was back, or what it was.
     pub fn cell(&self) -> Cell {
-        let colour = match self.back_after() {
-            Some(_) => Colour::Green,
-            None => Colour::Red,
+        let colour = match (self.back_after(), self.verdict) {
+            (Some(_), _) => Colour::Green,
+            (None, Ok(Some(Verdict::TooShort)) | Err(_)) => Colour::Orange,
+            (None, Ok(_)) => Colour::Red,
         };
         Cell::new(self.told()).colour(colour)
     }
@@ -267,6 +245,16 @@ mod tests {
         assert_eq!(run(lead).name(), "metastable");
         assert!((run(lead).outcome.usual - 1.0).abs() < 1e-9);
         assert_eq!(run(Duration::ZERO).name(), "back", "as it was");
+    }
+
+    /// A hundred more calls a second are answered each second.
+    #[test]
+    fn s4_a_service_that_is_on_its_way_back_when_the_drill_ends_is_not_metastable() {
+        let answered = |of| (400, 100, 500, of);
+        let rising = [400, 0, 0, 20, 40, 60, 80, 120, 180, 260].map(answered);
+        let judged = judged(&recording(rising), &usual(), 10_000);
+        assert_eq!((judged.name(), judged.back_after()), ("too-short", None));
+        assert!(!judged.is_storm());
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::ledger::{Count, Recording};
 use super::setup::Setup;
 use super::statistics::{Measured, Phase, count};
 use super::variant::{Role, Variant};
+use super::void::{Machine, Void};
 use super::wire::Wire;
 
 /// Within which time the service must be back.
@@ -39,6 +40,8 @@ pub struct Contender {
     /// The latency that 99 % of the calls that succeed do not exceed, by the phase they begin in.
     pub p99: [Option<Duration>; 3],
     pub judged: Judged,
+    /// What this machine did meanwhile, where it hides what the policy does.
+    pub blurred: Option<Machine>,
 }
 
 impl Contender {
@@ -57,7 +60,20 @@ impl Contender {
             measured,
             p99: Phase::ALL.map(|phase| latencies.of(phase.time(setup)).quantile(0.99)),
             judged,
+            blurred: None,
         }
+    }
+
+    /// On a machine that was so late, at worst and for 99 of 100 calls: there is no verdict where that hides what the policy does.
+    pub fn on(mut self, setup: &Setup, late: [Duration; 2]) -> Self {
+        let patience = self.variant.policy.attempt_timeout;
+        let patience = patience.unwrap_or(setup.client_timeout);
+        let machine = Machine::of(&self.recording, setup, patience, late);
+        if let Some(void) = machine.void() {
+            self.judged.verdict = Err(void);
+            self.blurred = Some(machine);
+        }
+        self
     }
 
     /// Its colour: none that is down is green, and none that is back is red.
@@ -138,22 +154,24 @@ pub fn judge(contenders: &[Contender], setup: &Setup, lateness: Duration) -> Jud
         .iter()
         .map(|contender| contender.recording.total(Count::Unconnected))
         .sum::<u64>();
+    sentences.extend(without_verdict(contenders));
     sentences.extend(storms(contenders, setup));
     sentences.extend(missing_storms(contenders));
     let most = with_role(contenders, Role::Storm).map(|it| it.measured.most_in_flight);
     let most = most.max().unwrap_or(0);
     for contender in contenders {
-        if contender.variant.role != Role::Storm {
+        if contender.variant.role != Role::Storm && contender.judged.verdict.is_ok() {
             sentences.push(recovery(contender, setup, most));
         }
     }
-    if unconnected > 0 {
+    let is_clear = contenders.iter().all(|it| it.judged.verdict.is_ok());
+    if unconnected > 0 && is_clear {
         sentences.push(format!(
             "{unconnected} attempts got no connection from this system, and are among those that \
              failed: allow more open files (ulimit -n)."
         ));
     }
-    if lateness >= LATE {
+    if lateness >= LATE && is_clear {
         sentences.push(format!(
             "The load generator was late by up to {} ms, so this machine was too busy for sharp \
              figures.",
@@ -164,6 +182,23 @@ pub fn judge(contenders: &[Contender], setup: &Setup, lateness: Duration) -> Jud
         as_expected: contenders.iter().all(|it| it.is_as_expected(setup.wire)),
         conclusion: sentences.join(" "),
     }
+}
+
+/// Why there is no verdict, by the policy that has least of one.
+fn without_verdict(contenders: &[Contender]) -> Option<String> {
+    let voids = contenders.iter().filter_map(|it| {
+        let void = it.judged.verdict.err()?;
+        Some((void, it.blurred.as_ref()?))
+    });
+    let (void, machine) = voids.min_by_key(|it| it.0)?;
+    Some(match void {
+        Void::Short => machine.short(),
+        Void::Idle => format!(
+            "{}. Raise --load, or lengthen --before and --after.",
+            machine.idle()
+        ),
+        Void::Late | Void::Unwell => machine.late(),
+    })
 }
 
 /// What happened where a storm was expected and came.
@@ -196,7 +231,7 @@ fn storms(contenders: &[Contender], setup: &Setup) -> Option<String> {
 /// What happened where a storm was expected and did not come.
 fn missing_storms(contenders: &[Contender]) -> Option<String> {
     let calm: Vec<_> = with_role(contenders, Role::Storm)
-        .filter(|contender| !contender.judged.is_storm())
+        .filter(|it| it.judged.verdict.is_ok() && !it.judged.is_storm())
         .map(|contender| &*contender.variant.title)
         .collect();
     (!calm.is_empty()).then(|| format!("No storm lasted under {}.", list(calm.iter().copied())))
@@ -224,6 +259,11 @@ fn recovery(contender: &Contender, setup: &Setup, most: u32) -> String {
         None if judged.verdict == Ok(Some(Verdict::Overloaded)) => {
             write!(sentence, "was overloaded")
         }
+        None if judged.verdict == Ok(Some(Verdict::TooShort)) => write!(
+            sentence,
+            "was not back {} after the fault, and still on its way: a longer --after shows when it is",
+            Human(setup.after)
+        ),
         None => write!(
             sentence,
             "was not back {} after the fault, though it was offered no more than it can serve: a \
@@ -351,6 +391,45 @@ pub mod tests {
             let judgement = judge(&contenders, &usual(), Duration::ZERO);
             assert!(!judgement.as_expected, "{}", judgement.conclusion);
         }
+    }
+
+    #[test]
+    fn s4_a_machine_that_stood_still_gives_no_verdict_on_the_drills_own_services_either() {
+        let [ms, second] = [1, 1_000].map(Duration::from_millis);
+        let setup = usual();
+        let on = |late: [Duration; 2]| -> Vec<Contender> {
+            let contenders = contenders(&protected()).into_iter();
+            contenders.map(|it| it.on(&setup, late)).collect()
+        };
+        let names =
+            |contenders: &[Contender]| contenders.iter().all(|it| it.judged.name() == "void");
+        let sharp = on([200 * ms, 2 * ms]);
+        assert!(judge(&sharp, &setup, 200 * ms).as_expected);
+        for late in [[3 * second, 2 * ms], [200 * ms, 26 * ms]] {
+            let stalled = on(late);
+            assert!(names(&stalled));
+            let judgement = judge(&stalled, &setup, late[0]);
+            assert!(!judgement.as_expected);
+            let said = &judgement.conclusion;
+            assert!(
+                said.starts_with("This run is void: the load generator was late"),
+                "{said}"
+            );
+            assert!(
+                !said.contains("storm") && !said.contains("Under "),
+                "{said}"
+            );
+        }
+        let silent = contender(
+            contenders(&protected())[5].variant.clone(),
+            Recording::empty(1_200),
+        );
+        let judgement = judge(&[silent.on(&setup, [ms, ms])], &setup, ms);
+        let said = judgement.conclusion;
+        assert!(
+            said.starts_with("Too few calls came to say anything: 0 before"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod system;
 mod tail;
 mod twin;
 mod variant;
+mod void;
 mod wire;
 #[cfg(all(feature = "ws", unix))]
 pub mod ws;

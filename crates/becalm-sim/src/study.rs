@@ -7,6 +7,7 @@
 
 mod choice;
 mod document;
+mod uncertain;
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use serde::Serialize;
 use crate::world::Ceiling;
 
 pub use choice::{Choice, choice};
+pub use uncertain::WITHOUT_INTERVAL;
 
 /// The result of a study of a scenario.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -87,7 +89,7 @@ pub struct ServiceSeen {
     pub phases: Vec<ServicePhase>,
 }
 
-/// What came to a service in a phase of the runs, by the median over them.
+/// What came to a service in a phase of the runs, by the mean over them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ServicePhase {
@@ -103,6 +105,9 @@ pub struct ServicePhase {
     /// The [places](crate::change::Place) that call it, and the attempts of each for one of its calls.
     #[serde(serialize_with = "document::attempts")]
     pub attempts: Vec<(String, f64)>,
+    /// The ends of the 95 % confidence intervals of these, by their names; of attempts by that of the place.
+    #[serde(serialize_with = "document::intervals")]
+    pub intervals: Vec<(String, (f64, f64))>,
 }
 
 /// The verdict on a service under a policy.
@@ -114,6 +119,9 @@ pub enum Verdict {
     Stable,
     /// It comes back from this trigger, and would not from one that is worse or under more load.
     Vulnerable,
+    /// The runs end before it is seen whether it comes back: they have to be longer.
+    #[serde(rename = "too-short")]
+    TooShort,
     /// It stays down after the trigger is gone: retries alone keep it there.
     Metastable,
     /// Its load is above its capacity without any retry and without a trigger.
@@ -126,14 +134,20 @@ impl Verdict {
         match self {
             Self::Stable => "stable",
             Self::Vulnerable => "vulnerable",
+            Self::TooShort => "too-short",
             Self::Metastable => "metastable",
             Self::Overloaded => "overloaded",
         }
     }
 
-    /// Whether the service stays down: what `--strict` fails for.
+    /// Whether the service stays down.
     pub const fn is_down(self) -> bool {
         matches!(self, Self::Metastable | Self::Overloaded)
+    }
+
+    /// Whether the service was seen to come back: what `--strict` asks for.
+    pub const fn is_back(self) -> bool {
+        matches!(self, Self::Stable | Self::Vulnerable)
     }
 }
 

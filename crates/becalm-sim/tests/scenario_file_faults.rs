@@ -82,11 +82,6 @@ fn unknown_missing_and_double_keys_are_named_with_their_line() {
             "line 8: service: `name` is missing",
         ],
         [
-            "horizon = \"10s\"\n",
-            "",
-            "`horizon` is missing; write horizon = ",
-        ],
-        [
             "time =",
             "time = \"1s\"\ntime =",
             "line 6: `time` is there a second time; leave one of them out",

@@ -13,7 +13,7 @@ use becalm_sim::scenario::Scenario;
 use becalm_sim::study::Plan;
 use becalm_sim::tune::{self, Space, Tuning};
 use becalm_sim::verdict::{Brief, Foretold, most_attempts};
-use by_hand::{Second, eager, hung, lost, recording, unhung, world};
+use by_hand::{Second, eager, hung, length, lost, recording, unhung, world};
 
 /// The world of few lines, in which more retries save more calls.
 fn kind_world(scenario: &Scenario, seed: u64) -> Recording {
@@ -97,13 +97,14 @@ fn the_policy_that_serves_most_is_dropped_if_it_does_not_survive_worse() {
     // More attempts save more calls, but with four and more a longer hang is the end.
     let tempting = |scenario: &Scenario, _| {
         let attempts = scenario.populations[0].variants[0].policy.attempts;
-        let is_longer = scenario.triggers[0].length > Duration::from_secs(3);
+        let mut triggers = scenario.triggers.iter();
+        let is_longer = triggers.any(|it| it.length > Duration::from_secs(3));
         let saved = Second {
             calls: 400,
             succeed: 400 - rounded(120.0 / f64::from(attempts)),
             attempts: 400,
         };
-        recording((0..40).map(|second| match second {
+        recording((0..length(scenario)).map(|second| match second {
             10.. if attempts >= 4 && is_longer => lost(400, attempts),
             _ => saved,
         }))
@@ -421,11 +422,12 @@ fn a_recommendation_that_loses_fresh_runs_says_so() {
     // Rounds of 1, 1 and 2 runs of three cases, in which so few policies all stay.
     let in_search = 3 * first.policies * 4;
     let known: Vec<u64> = seeds.iter().copied().take(in_search).collect();
-    let unlucky = |_: &Scenario, seed| {
-        if known.contains(&seed) {
-            recording([fine; 40])
+    let unlucky = |scenario: &Scenario, seed| {
+        let seconds = length(scenario);
+        if known.contains(&seed) || scenario.triggers.is_empty() {
+            recording((0..seconds).map(|_| fine))
         } else {
-            recording((0..40).map(|second| if second < 10 { fine } else { lost(100, 4) }))
+            recording((0..seconds).map(|second| if second < 10 { fine } else { lost(100, 4) }))
         }
     };
     let second = tune_with(unlucky, &Brief::default(), &space, &eager(), &plan, build);

@@ -317,8 +317,9 @@ fn s3_clients_of_a_closed_loop_that_find_no_place_are_foretold() {
         let foretold = told.into_inner().unwrap()[0];
         let took = world::run(&crowded(&eager()), 1).events;
         let each = foretold.events / foretold.runs;
+        // Those that go on are longer.
         assert!(
-            (took / 3..3 * took).contains(&each),
+            (took / 3..5 * took).contains(&each),
             "{clients} clients, {queue} places: {each} for {took}"
         );
     }

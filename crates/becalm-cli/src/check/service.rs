@@ -21,11 +21,12 @@ pub struct Judged {
     pub hidden_capacity: Option<f64>,
 }
 
-/// What `--strict` fails for: a finding for each policy under which the service stays down.
+/// What `--strict` fails for: a finding for each policy under which the service was not seen to come back.
 pub fn findings(mappings: &[Mapping], judged: &[Judged]) -> Vec<Finding> {
     let down = mappings.iter().zip(judged).filter_map(|(mapping, judged)| {
-        let code = match judged.verdict.filter(|it| it.is_down())? {
+        let code = match judged.verdict.filter(|it| !it.is_back())? {
             Verdict::Overloaded => code::OVERLOADED,
+            Verdict::TooShort => code::TOO_SHORT,
             _ => code::METASTABLE,
         };
         Some(keeps_down(mapping, code, &judged.evidence))

@@ -354,7 +354,7 @@ pub fn counted(told: &Told<'_>) -> String {
 pub const fn verdict_colour(verdict: Option<Verdict>) -> Colour {
     match verdict {
         Some(Verdict::Stable) => Colour::Green,
-        Some(Verdict::Vulnerable) => Colour::Orange,
+        Some(Verdict::Vulnerable | Verdict::TooShort) => Colour::Orange,
         None => Colour::Muted,
         Some(_) => Colour::Red,
     }

@@ -307,8 +307,8 @@ Examples:
 
 The JSON document of a study: schema, becalm (version), command, scenario, question, answer, seed, \
 runs, events, asked (name, value), figures, contenders (name, policy, verdict (stable, vulnerable, \
-metastable, overloaded, or null), evidence, figures (id, title, unit, value or null, low and high of \
-the 95 % interval or null), charts), of tune also recommended (policy file, reasons, lines), where a policy \
+too-short, metastable, overloaded, or null), evidence, figures (id, title, unit, value or null, low and high of \
+the 95 % interval or null), charts), of tune also recommended (policy file, verdict, given_verdict, reasons, lines), where a policy \
 is metastable or vulnerable remedy (of, sentence, lines (section, line), compare), and charts (id, title, x, y, kind, ...). Of --list: schema, \
 becalm, scenarios (name, title, question, answer, sources, parameters, contenders). Of --check: \
 schema, becalm, quick, seeds, passed, scenarios (name, passed, comparisons (what, expected, got, one \
@@ -316,7 +316,7 @@ for each seed, tolerance, holds)). Names and units are stable; new ones may be a
 each chart is defined in docs/figures.md of becalm's repository.
 
 Exit code: 0; 1 when --check fails, or with --strict when a policy leaves its service metastable or \
-overloaded; 2 for a refused command line.";
+overloaded, or the runs are too short to say; 2 for a refused command line.";
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! Which of these policies should one take?
 
+use becalm_report::format;
 use becalm_sim::study::{Contender, Study, Verdict, choice};
 use serde::Serialize;
 
@@ -17,7 +18,7 @@ pub struct Decision<'a> {
 pub fn of(study: &Study) -> Option<Decision<'_>> {
     let choice = choice(&study.contenders)?;
     let (best, verdict) = choice.best;
-    let will_do = matches!(verdict, Verdict::Stable | Verdict::Vulnerable);
+    let will_do = verdict.is_back();
     let equals = choice.equals.iter().filter(|_| will_do);
     Some(Decision {
         take: will_do.then_some(&*best.name),
@@ -44,6 +45,13 @@ pub fn sentence(study: &Study) -> Option<String> {
         Verdict::Vulnerable => {
             format!(
                 "Take {name}, which is enough for this trigger and for no worse one: {why}.{equals}"
+            )
+        }
+        Verdict::TooShort => {
+            let seconds = best.value("needed_horizon_s").map(format::plain);
+            let enough = seconds.map_or_else(String::new, |it| format!(" of at least {it} s"));
+            format!(
+                "Nothing is decided: the runs end before it is seen whether the service comes back. Give it a horizon{enough}."
             )
         }
         Verdict::Overloaded if others == 0 => {
@@ -76,11 +84,21 @@ fn equals(these: &[&Contender]) -> String {
 
 /// What the policy does, in its own figures.
 fn because(contender: &Contender) -> String {
+    let answer = contender.value("first_answer_p50_s");
+    // The times are of the runs that came back.
+    let share = contender.value("recovered_share");
+    let share = share.filter(|it| *it < 100.0);
+    let these = share.map_or_else(String::new, |it| format!("in {it:.0} % of the runs "));
     let back = contender
         .value("recovery_p50_s")
         .map(|seconds| match seconds {
-            seconds if seconds < 0.05 => "the service is back as the trigger ends".to_owned(),
-            seconds => format!("the service is back after {seconds:.1} s"),
+            seconds if seconds < 0.05 => format!("{these}the service is back as the trigger ends"),
+            seconds => {
+                let answer = answer.filter(|it| *it >= seconds + 0.05);
+                let answer = answer
+                    .map_or_else(String::new, |it| format!(" (first answer after {it:.1} s)"));
+                format!("{these}calls succeed again after {seconds:.1} s{answer}")
+            }
         });
     let good = contender
         .value("success_share")
@@ -108,7 +126,8 @@ mod tests {
         contender.verdict = Some(verdict);
         contender.figures = vec![
             Figure::new("success_share", "Calls that succeed", "%", Some(share)),
-            Figure::new("recovery_p50_s", "Time to come back", "s", Some(2.54)),
+            Figure::new("recovery_p50_s", "Calls succeed again", "s", Some(2.54)),
+            Figure::new("first_answer_p50_s", "First answer", "s", Some(3.04)),
         ];
         contender
     }
@@ -124,7 +143,7 @@ mod tests {
     fn s6_the_better_verdict_wins_then_the_calls_that_succeed_and_of_equals_the_present_one() {
         use Verdict::{Metastable, Stable, Vulnerable};
         let said = decided(&[("own", Vulnerable, 99.0), ("full", Stable, 90.0)]);
-        let right = "Take full: the service is back after 2.5 s, and 90.0 % of the calls succeed.";
+        let right = "Take full: calls succeed again after 2.5 s (first answer after 3.0 s), and 90.0 % of the calls succeed.";
         assert_eq!(said, right);
         let said = decided(&[("own", Stable, 90.0), ("full", Stable, 97.0)]);
         assert!(said.starts_with("Take full"), "{said}");
@@ -141,9 +160,22 @@ mod tests {
     }
 
     #[test]
+    fn s3_a_time_to_come_back_says_of_how_many_runs_it_is() {
+        let mut own = contender("own", Verdict::Vulnerable, 90.0);
+        let share = Figure::new("recovered_share", "Runs", "%", Some(80.0));
+        own.figures.push(share);
+        let mut study = Study::default();
+        study.contenders = vec![own];
+        let said = sentence(&study).expect("a verdict");
+        let words =
+            "in 80 % of the runs calls succeed again after 2.5 s (first answer after 3.0 s)";
+        assert!(said.contains(words), "{said}");
+    }
+
+    #[test]
     fn s6_one_policy_is_kept_or_not() {
         let said = decided(&[("own", Verdict::Stable, 90.0)]);
-        assert!(said.starts_with("Keep own: the service is back"), "{said}");
+        assert!(said.starts_with("Keep own: calls succeed again"), "{said}");
         let said = decided(&[("own", Verdict::Metastable, 9.0)]);
         assert_eq!(said, "Do not ship own: the service stays down under it.");
         let both = [

@@ -81,8 +81,8 @@ pub struct StudyFlags {
     #[arg(long, help_heading = STUDY)]
     pub quick: bool,
 
-    /// Exit with 1 if a service does not come back under any of the policies, for a build: if the verdict
-    /// is metastable or overloaded
+    /// Exit with 1 if a service is not seen to come back under any of the policies, for a build: if the
+    /// verdict is metastable or overloaded, or the runs are too short to say
     #[arg(long, help_heading = STUDY)]
     pub strict: bool,
 

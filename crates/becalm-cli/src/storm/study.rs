@@ -44,7 +44,7 @@ pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> 
     };
     let done = tell(question, &flags.run, "--quick", work, remedy)?;
     let mut contenders = done.told.study.contenders.iter();
-    let fails = flags.strict && contenders.any(|it| it.verdict.is_some_and(Verdict::is_down));
+    let fails = flags.strict && contenders.any(|it| it.verdict.is_some_and(|it| !it.is_back()));
     Ok(if fails {
         ExitCode::FAILURE
     } else {

@@ -232,7 +232,7 @@ pub fn verdict(verdict: Option<Verdict>) -> Cell {
 pub fn colour(verdict: Verdict) -> Colour {
     match verdict {
         Verdict::Stable => Colour::Green,
-        Verdict::Vulnerable => Colour::Orange,
+        Verdict::Vulnerable | Verdict::TooShort => Colour::Orange,
         _ => Colour::Red,
     }
 }
@@ -313,10 +313,17 @@ mod tests {
         let all = [
             Verdict::Stable,
             Verdict::Vulnerable,
+            Verdict::TooShort,
             Verdict::Metastable,
             Verdict::Overloaded,
         ];
-        let colours = [Colour::Green, Colour::Orange, Colour::Red, Colour::Red];
+        let colours = [
+            Colour::Green,
+            Colour::Orange,
+            Colour::Orange,
+            Colour::Red,
+            Colour::Red,
+        ];
         assert_eq!(all.map(colour), colours);
     }
 }

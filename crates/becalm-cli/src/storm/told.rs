@@ -1,6 +1,6 @@
 //! What is told of a study, wherever it is told?
 
-use becalm_sim::study::Study;
+use becalm_sim::study::{Study, Verdict};
 use serde::Serialize;
 
 use super::remedy;
@@ -22,6 +22,10 @@ pub struct Recommended {
     /// As a policy file.
     #[serde(rename = "policy")]
     pub file: String,
+    /// The verdict on it, by the judge of a study with the same seed; none where nothing bounds a service.
+    pub verdict: Option<Verdict>,
+    /// The verdict on the given policy.
+    pub given_verdict: Option<Verdict>,
     /// Why, in sentences.
     pub reasons: Vec<String>,
     /// What is to be written where, of a scenario in a file; nothing where the given policy stays.
@@ -30,9 +34,7 @@ pub struct Recommended {
 
 #[cfg(test)]
 pub mod tests {
-    use becalm_sim::study::{
-        Chart, ChartKind, Contender, Figure, ServicePhase, ServiceSeen, Verdict,
-    };
+    use becalm_sim::study::{Chart, ChartKind, Contender, Figure, ServicePhase, ServiceSeen};
 
     use super::*;
 

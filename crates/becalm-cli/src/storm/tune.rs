@@ -90,6 +90,8 @@ fn recommended(
     }
     Ok(Recommended {
         file: comment.concat() + &policy,
+        verdict: tuning.ruled.recommended,
+        given_verdict: tuning.ruled.given,
         reasons: tuning.reasons.clone(),
         lines,
     })

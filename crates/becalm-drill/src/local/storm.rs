@@ -17,6 +17,7 @@ use crate::setup::Setup;
 use crate::show::Show;
 use crate::stage::{FRAME, Stage};
 use crate::variant::Variant;
+use crate::void::usual_lateness;
 
 /// What was measured under each policy, and what the load generator did.
 pub fn hold(
@@ -45,7 +46,7 @@ pub fn hold(
     let replay = stage.ready(replay)?;
     let ledgers = replay.ledgers();
     let arrivals = arrivals::poisson(setup.load, setup.length(), *seed);
-    let played = stage.play(replay, arrivals, || {
+    let played = stage.play(replay, arrivals.clone(), || {
         let recordings = recordings(&ledgers);
         display.show(&view(setup, variants, &recordings, start));
         FRAME
@@ -53,8 +54,9 @@ pub fn hold(
     let recordings = recordings(&ledgers);
     display.finish(&view(setup, variants, &recordings, start));
     let contenders = variants.iter().zip(recordings).zip(&ledgers);
+    let late = [played.lateness, usual_lateness(&played.began, &arrivals)];
     let contenders = contenders.map(|((variant, recording), ledger)| {
-        Contender::new(variant.clone(), recording, &ledger.latencies(), setup)
+        Contender::new(variant.clone(), recording, &ledger.latencies(), setup).on(setup, late)
     });
     Ok((contenders.collect(), played))
 }

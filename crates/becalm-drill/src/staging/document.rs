@@ -93,7 +93,7 @@ impl Serialize for Variant<'_> {
         figures.serialize_entry("verdict", judged.name())?;
         // The share of calls.
         figures.serialize_entry("good_before", &self.round.good)?;
-        figures.serialize_entry("lateness_ms", &milliseconds(self.round.lateness))?;
+        figures.serialize_entry("lateness_ms", &milliseconds(self.round.machine.lateness))?;
         // For how long it was watched.
         figures.serialize_entry("after_ms", &milliseconds(self.round.setup.after))?;
         totals(&mut figures, recording, CLIENTS)?;

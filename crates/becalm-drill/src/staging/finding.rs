@@ -11,10 +11,11 @@ use serde::Serialize;
 
 use super::canary::Calm;
 use super::outcome::Outcome;
-use super::round::{ENOUGH, Round};
-use crate::judged::{Void, back, tenths};
+use super::round::Round;
+use crate::judged::{Judged, back, tenths};
 use crate::judgement::{BACK_WITHIN, Contender, list};
 use crate::statistics::Phase;
+use crate::void::Void;
 
 /// What it all came to; the names in the JSON document are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -28,6 +29,9 @@ pub enum Finding {
     Idle,
     /// The generator was late, or this machine had too few connections: the figures are its own.
     Void,
+    /// The drill ended before it was seen whether the target comes back.
+    #[serde(rename = "too-short")]
+    TooShort,
     /// The fault became a storm, or did not end with what caused it.
     Storm,
     /// It came back under every policy, but not at once.
@@ -40,12 +44,15 @@ impl Outcome {
     /// What was found, from the worst on: what hides the rest comes first.
     pub fn finding(&self) -> Finding {
         let judged = || self.contenders.iter().map(|it| &it.judged);
+        let is_open = |it: &Judged| it.verdict == Ok(Some(Verdict::TooShort));
         if matches!(self.calms.last(), Some(Calm::Unwell(..))) {
             Finding::Down
         } else if let Some(void) = self.rounds.iter().filter_map(Round::void).min() {
             void.into()
-        } else if judged().any(|it| it.verdict != Ok(None)) {
+        } else if judged().any(|it| it.verdict != Ok(None) && !is_open(it)) {
             Finding::Storm
+        } else if judged().any(is_open) {
+            Finding::TooShort
         } else if judged().all(|it| it.back_after().is_some_and(|time| time <= BACK_WITHIN))
             && self.contenders.iter().any(is_unbounded)
         {
@@ -122,13 +129,10 @@ fn without_verdict(outcome: &Outcome) -> Option<String> {
     let held = outcome.contenders.iter().zip(&outcome.rounds);
     let voids = held.filter_map(|(contender, round)| Some((round.void()?, contender, round)));
     let (void, contender, round) =
-        voids.min_by_key(|(void, _, round)| (*void, Reverse(round.lateness)))?;
+        voids.min_by_key(|(void, _, round)| (*void, Reverse(round.machine.lateness)))?;
+    let machine = &round.machine;
     Some(match void {
-        Void::Short => format!(
-            "This run is void: this machine had no connection to give for {:.0}% of the attempts, which never came to the \
-             target. Allow more open files (ulimit -n), lower --load, or hold it from another machine.",
-            round.shortage * 100.0
-        ),
+        Void::Short => machine.short(),
         Void::Unwell => {
             let title = &contender.variant.title;
             let before = "before anything was broken";
@@ -144,25 +148,15 @@ fn without_verdict(outcome: &Outcome) -> Option<String> {
                 round.good * 100.0
             )
         }
-        Void::Late => format!(
-            "This run is void: the load generator was late by up to {} ms, and one call in a hundred by {} ms or more; a tenth \
-             of the {} that a client waits is too much for so many, and all of it for one. Hold it again when this machine is \
-             less busy, or from another one.",
-            round.lateness.as_millis(),
-            round.usual_lateness.as_millis(),
-            Human(round.patience)
-        ),
+        Void::Late => machine.late(),
         Void::Idle => {
-            let [before, after] = round.calls;
-            format!(
-                "Too few calls came to say anything: {before} before the fault and {after} after it, and it takes {ENOUGH} of \
-                 each{}. Raise --load, or lengthen --before and --after.",
-                if round.was_broken {
-                    ""
-                } else {
-                    "; nothing was broken"
-                }
-            )
+            let idle = machine.idle();
+            let unbroken = if round.was_broken {
+                ""
+            } else {
+                "; nothing was broken"
+            };
+            format!("{idle}{unbroken}. Raise --load, or lengthen --before and --after.")
         }
     })
 }
@@ -176,6 +170,10 @@ fn said(contender: &Contender, round: &Round, fault: &str) -> String {
         (None, Ok(Some(Verdict::Overloaded))) => {
             format!("Under {title} it was overloaded: first tries alone are more than it can serve")
         }
+        (None, Ok(Some(Verdict::TooShort))) => format!(
+            "Under {title} it was not back {} after {fault}, and still on its way: a longer --after shows when it is",
+            Human(round.setup.after)
+        ),
         (None, _) => format!(
             "Under {title} it stayed down: {} after {fault}, {} of {} calls a second were answered",
             Human(round.setup.after),
@@ -241,6 +239,7 @@ pub mod tests {
     use crate::staging::trouble::Trouble;
     use crate::statistics::tests::{protected, stormy};
     use crate::variant;
+    use crate::void::Machine;
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -255,14 +254,16 @@ pub mod tests {
         let round = Round {
             setup: setup.clone(),
             began: vec![MS],
-            lateness: 30 * MS,
-            usual_lateness: 2 * MS,
+            machine: Machine {
+                lateness: 30 * MS,
+                usual_lateness: 2 * MS,
+                patience: 250 * MS,
+                shortage: 0.01,
+                calls: [260, 1_820],
+            },
             good: 0.99,
-            calls: [260, 1_820],
-            shortage: 0.01,
             was_broken: true,
             lead: 1_000 * MS,
-            patience: 250 * MS,
         };
         Outcome {
             contenders: held
@@ -332,7 +333,7 @@ pub mod tests {
     fn of_a_few_calls_nothing_is_said() {
         for calls in [[0, 0], [9, 500], [500, 9]] {
             let mut idle = outcome(&protected(), &protected());
-            idle.rounds[1].calls = calls;
+            idle.rounds[1].machine.calls = calls;
             let told = format!("{} before the fault and {} after it", calls[0], calls[1]);
             said(&idle, Finding::Idle, &["Too few calls", &told, "--load"]);
             assert!(!idle.is_back());
@@ -357,9 +358,9 @@ pub mod tests {
     #[test]
     fn what_this_machine_could_not_send_is_no_failure_of_the_target() {
         let mut short = outcome(&stormy(), &protected());
-        short.rounds[0].shortage = 0.04;
+        short.rounds[0].machine.shortage = 0.04;
         // Unwell, and idle, by that alone.
-        (short.rounds[0].good, short.rounds[1].calls) = (0.5, [9, 9]);
+        (short.rounds[0].good, short.rounds[1].machine.calls) = (0.5, [9, 9]);
         said(
             &short,
             Finding::Void,
@@ -371,19 +372,19 @@ pub mod tests {
     #[test]
     fn what_hides_the_rest_comes_first_and_is_no_verdict() {
         let mut late = outcome(&stormy(), &protected());
-        late.rounds[1].usual_lateness = 26 * MS;
+        late.rounds[1].machine.usual_lateness = 26 * MS;
         said(
             &late,
             Finding::Void,
             &["void: the load generator was late by up to 30 ms"],
         );
         let mut blip = outcome(&stormy(), &protected());
-        blip.rounds[1].lateness = 249 * MS;
+        blip.rounds[1].machine.lateness = 249 * MS;
         said(&blip, Finding::Storm, &[]);
-        blip.rounds[1].lateness = 251 * MS;
+        blip.rounds[1].machine.lateness = 251 * MS;
         said(&blip, Finding::Void, &[]);
         // Calls that a drill which stood still has not made.
-        blip.rounds[1].calls = [260, 0];
+        blip.rounds[1].machine.calls = [260, 0];
         said(&blip, Finding::Void, &["late by up to 251 ms"]);
         late.rounds[0].good = 0.94;
         said(&late, Finding::Unwell, &["94% of the calls were good"]);

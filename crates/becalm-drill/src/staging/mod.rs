@@ -25,11 +25,12 @@ use crate::drill::{Broken, Drill, Report};
 use crate::outcome::Room;
 use crate::show::{Section, Show};
 use crate::twin;
+pub use crate::void::ENOUGH;
 pub use hold::Held;
 pub use options::{Breakage, Candidate, Course, Load, Options};
 pub use outcome::{LEGEND, Outcome};
 pub use plan::Plan;
-pub use round::{ENOUGH, GOOD};
+pub use round::GOOD;
 pub use trouble::Trouble;
 
 impl Drill for Plan {

@@ -73,7 +73,7 @@ impl Outcome {
 
     /// By how much a call was late at worst.
     pub(crate) fn lateness(&self) -> Duration {
-        let late = self.rounds.iter().map(|round| round.lateness);
+        let late = self.rounds.iter().map(|round| round.machine.lateness);
         late.max().unwrap_or_default()
     }
 

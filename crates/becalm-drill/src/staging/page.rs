@@ -18,7 +18,7 @@ pub fn page(outcome: &Outcome) -> Page {
     let colour = match outcome.finding() {
         Finding::Back | Finding::Harmless => Colour::Green,
         Finding::Storm | Finding::Down => Colour::Red,
-        Finding::Unwell | Finding::Idle | Finding::Void => Colour::Orange,
+        Finding::Unwell | Finding::Idle | Finding::Void | Finding::TooShort => Colour::Orange,
     };
     let title = format!(
         "{}: what becomes a storm at {}?",

@@ -11,7 +11,7 @@ use super::plan::Plan;
 use crate::client::Connections;
 use crate::drill::Broken;
 use crate::fault::Faults;
-use crate::judged::{Judged, Void, tenths};
+use crate::judged::{Judged, tenths};
 use crate::judgement::Contender;
 use crate::ledger::{Count, Ledger, Recording};
 use crate::live::{Display, View};
@@ -19,8 +19,9 @@ use crate::party::Party;
 use crate::replay::{End, Replay, drain};
 use crate::setup::Setup;
 use crate::stage::Stage;
-use crate::statistics::{Phase, count};
+use crate::statistics::count;
 use crate::variant::Variant;
+use crate::void::{ENOUGH, Machine, Void, usual_lateness};
 
 /// How much longer it goes on at a time.
 pub const MORE: Duration = Duration::from_secs(1);
@@ -34,12 +35,6 @@ pub const GOOD: f64 = 0.95;
 /// Under load an answer may take so many times what it takes without, and the target is well all the same.
 const BUSY: u32 = 3;
 
-/// Of fewer calls nothing can be said: of three, all may fail by chance where one in four does.
-pub const ENOUGH: u64 = 10;
-
-/// Above this share of attempts for which this machine had no connection, the figures are its own.
-const SHORT: f64 = 0.01;
-
 /// What came of one policy.
 #[derive(Debug, Clone)]
 pub struct Round {
@@ -47,22 +42,14 @@ pub struct Round {
     pub setup: Setup,
     /// When its calls began, from the start.
     pub began: Vec<Duration>,
-    /// By how much a call, or the fault, was late at worst.
-    pub lateness: Duration,
-    /// By how much 99 of 100 calls were late at most.
-    pub usual_lateness: Duration,
+    /// What this machine did meanwhile.
+    pub machine: Machine,
     /// The share of calls that were good before the fault.
     pub good: f64,
-    /// How many calls began before the fault, and after it.
-    pub calls: [u64; 2],
-    /// The share of attempts for which this machine had no connection.
-    pub shortage: f64,
     /// Whether the fault was begun.
     pub was_broken: bool,
     /// How long before the fault calls had to begin that say what is usual.
     pub lead: Duration,
-    /// How long a client waits for an attempt.
-    pub patience: Duration,
 }
 
 impl Round {
@@ -71,26 +58,10 @@ impl Round {
         self.good >= GOOD
     }
 
-    /// Whether too few calls began to say anything.
-    fn is_idle(&self) -> bool {
-        self.calls.iter().any(|calls| *calls < ENOUGH)
-    }
-
-    /// Whether the generator was so late that the figures are those of this machine: more than one call
-    /// in a hundred by a tenth of what a client waits, or any by all of it.
-    fn is_late(&self) -> bool {
-        self.usual_lateness > self.patience / 10 || self.lateness > self.patience
-    }
-
     /// Why there is no verdict on it.
     pub fn void(&self) -> Option<Void> {
-        let reasons = [
-            (self.shortage > SHORT, Void::Short),
-            (!self.was_well(), Void::Unwell),
-            (self.is_late(), Void::Late),
-            (self.is_idle(), Void::Idle),
-        ];
-        reasons.into_iter().find_map(|(is, why)| is.then_some(why))
+        let unwell = (!self.was_well()).then_some(Void::Unwell);
+        self.machine.void().into_iter().chain(unwell).min()
     }
 }
 
@@ -209,21 +180,16 @@ pub fn hold(
     let latencies = ledger.latencies();
     let mut contender = Contender::new(variant.clone(), recording, &latencies, &course.setup);
     contender.judged = course.judged(length);
-    let attempts = contender
-        .recording
-        .attempts_within(Duration::ZERO..Duration::MAX);
-    let unconnected = contender.recording.total(Count::Unconnected);
+    let late = [
+        played.lateness.max(course.lateness),
+        usual_lateness(&played.began, &plan.load.arrivals),
+    ];
     let round = Round {
-        lateness: played.lateness.max(course.lateness),
-        usual_lateness: usual_lateness(&played.began, &plan.load.arrivals),
+        machine: Machine::of(&contender.recording, &course.setup, patience, late),
         began: played.began,
         good: course.good,
-        calls: [Phase::Before, Phase::After]
-            .map(|phase| contender.measured.phases[phase as usize].calls),
-        shortage: count(unconnected) / count(attempts.max(1)),
         was_broken: course.was_broken,
         lead,
-        patience,
         setup: course.setup,
     };
     if let Some(void) = round.void() {
@@ -239,20 +205,6 @@ fn good(recording: &Recording, until: Duration) -> f64 {
         0 => 1.0,
         all => count(of(Count::SucceededOf)) / count(all),
     }
-}
-
-/// By how much 99 of 100 calls began later than they were due, at most.
-fn usual_lateness(began: &[Duration], due: &[Duration]) -> Duration {
-    let late = began
-        .iter()
-        .zip(due)
-        .map(|(began, due)| began.saturating_sub(*due));
-    let mut late: Vec<_> = late.collect();
-    late.sort_unstable();
-    let rank = (late.len() * 99).div_ceil(100);
-    late.get(rank.saturating_sub(1))
-        .copied()
-        .unwrap_or_default()
 }
 
 impl Course<'_> {

@@ -33,7 +33,7 @@ fn one(plan: &Plan, file: &Scenario, round: &Round, policy: &Policy, seed: u64) 
         let twin = Twin::of(&scenario, setup, *lead, policy, seed);
         let length = setup.length();
         let is_seen = twin.judged.verdict == Ok(None) || length + MORE > plan.most;
-        if is_seen || !is_growing(&twin.recording, setup, round.patience, length) {
+        if is_seen || !is_growing(&twin.recording, setup, round.machine.patience, length) {
             return Some(twin);
         }
         longer.setup.after += MORE;
@@ -76,7 +76,7 @@ fn scenario(plan: &Plan, file: &Scenario, round: &Round, policy: &Policy) -> Opt
     let clients = Population::new(CLIENTS, &service.name, began, policy.clone())
         .sharing(Sharing::Shared)
         .timeout(setup.client_timeout);
-    let horizon = setup.length().saturating_add(drain(round.patience));
+    let horizon = setup.length().saturating_add(drain(round.machine.patience));
     let mut scenario = Scenario::new("drill", horizon)
         .service(service)
         .population(clients)

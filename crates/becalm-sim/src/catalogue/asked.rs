@@ -2,7 +2,9 @@
 
 use becalm::Policy;
 
+use super::runs::seeds;
 use super::{Candidate, InvalidParameter, Parameters};
+use crate::engine::each_in_order;
 use crate::record::Recording;
 use crate::scenario::{InvalidScenario, Scenario};
 use crate::study::{Contender, Plan, Study};
@@ -109,7 +111,11 @@ impl World {
         for range in usual.chain(&Range::USUAL) {
             range.check(parameters)?;
         }
-        let build = |policy: &Policy| (self.build)(parameters, policy);
+        let goes_on = parameters.is_default("horizon");
+        let build = |policy: &Policy| Scenario {
+            goes_on,
+            ..(self.build)(parameters, policy)
+        };
         for candidate in candidates {
             judgeable(parameters, &candidate.scenario(build))?;
         }
@@ -141,15 +147,18 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Each contender, and one run of its world.
+    /// Each contender, and so many runs of its world, the first with the seed of the plan.
     pub fn runs<'c>(
         &self,
         contenders: &'c mut [Contender],
-    ) -> impl Iterator<Item = (&'c mut Contender, Recording)> {
+        runs: u32,
+    ) -> impl Iterator<Item = (&'c mut Contender, Vec<Recording>)> {
+        let seeds: Vec<u64> = seeds(self.plan, runs.max(1)).collect();
         let each = self.candidates.iter().zip(contenders);
-        each.map(|(candidate, contender)| {
+        each.map(move |(candidate, contender)| {
             let scenario = candidate.scenario(|policy| (self.build)(self.parameters, policy));
-            (contender, world::run(&scenario, self.plan.seed))
+            let run = |seed: &u64| world::run(&scenario, *seed);
+            (contender, each_in_order(&seeds, self.plan.threads, run))
         })
     }
 }

@@ -11,7 +11,7 @@ use super::parts::unbounded;
 use super::{Entry, Parameters, usual};
 use crate::record::{Recording, total};
 use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Trigger};
-use crate::study::{Chart, ChartKind, Comparison, Plan, Study, Tolerance, figure};
+use crate::study::{Chart, ChartKind, Comparison, Plan, Study, Tolerance};
 use crate::verdict::list;
 use crate::{oracle, world};
 
@@ -88,19 +88,20 @@ fn tell(asked: &Asked<'_>, study: &mut Study) {
     let from = Duration::from_secs(10);
     let to = from + asked.parameters.duration("outage");
     let (mut lines, mut answers) = (Vec::new(), Vec::new());
-    for (contender, recording) in asked.runs(&mut study.contenders) {
-        let reached = at_bottom(&recording, from, to);
-        contender.figures.push(
-            figure!("at_bottom": "Requests at the bottom for a call of a user, in the outage", "" =
-                                   reached),
-        );
+    for (contender, runs) in asked.runs(&mut study.contenders, study.runs) {
+        let reached: Vec<_> = runs.iter().map(|it| at_bottom(it, from, to)).collect();
+        let figure = over_runs!("at_bottom": "Requests at the bottom for a call of a user, in the outage", "" =
+            &reached);
+        let reached = figure.value;
+        contender.figures.push(figure);
         if let Some(reached) = reached {
             contender.evidence = format!(
                 "{reached:.2} requests reach the bottom for each call of a user while it fails."
             );
             answers.push(format!("{reached:.1} ({})", contender.name));
         }
-        lines.push((contender.name.clone(), course_at_bottom(&recording)));
+        let first = runs.first().map(course_at_bottom);
+        lines.push((contender.name.clone(), first.unwrap_or_default()));
     }
     study.answer = format!(
         "While the bottom fails, so many requests reach it for each call of a user: {}.",

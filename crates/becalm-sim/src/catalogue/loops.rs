@@ -13,7 +13,7 @@ use super::parts::{callers, unbounded};
 use super::{Entry, Parameters, usual};
 use crate::engine::Distribution;
 use crate::oracle::loops::{ClosedLoop, open_attempts_per_second};
-use crate::record::total;
+use crate::record::{PopulationRecord, total};
 use crate::scenario::{Arrivals, Scenario};
 use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
 use crate::verdict::list;
@@ -71,18 +71,24 @@ fn tell(asked: &Asked<'_>, study: &mut Study) {
     // From when on the delays of the first calls are over, in the loops that are usual.
     let to = asked.parameters.duration("horizon");
     let mut answers = Vec::new();
-    for (contender, recording) in asked.runs(&mut study.contenders) {
-        let record = clients(&recording);
-        let second_half = |counts: &[u32]| rate(counts, recording.bucket, to / 2, to);
-        let first_tries = second_half(&record.first_tries);
-        let attempts = second_half(&record.attempts);
-        let figure = |id, title, value: f64| {
-            Figure::new(id, title, "/s", Some(value).filter(|it| it.is_finite()))
+    for (contender, runs) in asked.runs(&mut study.contenders, study.runs) {
+        let second_half = |of: fn(&PopulationRecord) -> &[u32]| -> Vec<Option<f64>> {
+            let rates = runs
+                .iter()
+                .map(|it| rate(of(&clients(it)), it.bucket, to / 2, to));
+            rates
+                .map(|it| Some(it).filter(|it| it.is_finite()))
+                .collect()
         };
-        contender.figures.extend([
-            figure("first_tries_per_s", "First tries, second half", first_tries),
-            figure("attempts_per_s", "Attempts, second half", attempts),
-        ]);
+        let figures = [
+            over_runs!("first_tries_per_s": "First tries, second half", "/s" =
+                &second_half(|it| &it.first_tries)),
+            over_runs!("attempts_per_s": "Attempts, second half", "/s" =
+                &second_half(|it| &it.attempts)),
+        ];
+        let value = |figure: &Figure| figure.value.unwrap_or(f64::NAN);
+        let [first_tries, attempts] = figures.each_ref().map(value);
+        contender.figures.extend(figures);
         answers.push(format!(
             "{first_tries:.0} first tries and {attempts:.0} attempts ({})",
             contender.name

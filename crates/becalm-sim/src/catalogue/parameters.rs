@@ -140,6 +140,12 @@ impl Parameters {
         Ok(())
     }
 
+    /// Whether it has this parameter, with the value that it has where none is given.
+    pub fn is_default(&self, name: &str) -> bool {
+        let mut values = self.values.iter();
+        values.any(|(it, value)| it.name == name && *value == it.default)
+    }
+
     /// A duration; zero for a name that does not exist.
     pub fn duration(&self, name: &str) -> Duration {
         duration::parse(self.text(name)).unwrap_or_default()

@@ -11,7 +11,7 @@ use super::parts::{limited, unbounded};
 use super::{Entry, Parameters};
 use crate::record::Recording;
 use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Trigger};
-use crate::study::{Comparison, Plan, Study, Tolerance, figure};
+use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
 use crate::verdict::{list, percent};
 use crate::{oracle, world};
 
@@ -112,13 +112,25 @@ const RANGES: &[Range] = &[
 fn tell(asked: &Asked<'_>, study: &mut Study) {
     let parameters = asked.parameters;
     let mut answers = Vec::new();
-    for (contender, recording) in asked.runs(&mut study.contenders) {
-        let share = |population| in_spike(&recording, population, parameters);
-        let of_hundred = |share: f64| Some(100.0 * share).filter(|it| it.is_finite());
-        let (critical, prefetch) = (share(0), share(1));
+    for (contender, runs) in asked.runs(&mut study.contenders, study.runs) {
+        let over =
+            |of: fn(&Recording, usize, &Parameters) -> f64, population| -> Vec<Option<f64>> {
+                let shares = runs.iter().map(|it| 100.0 * of(it, population, parameters));
+                shares
+                    .map(|it| Some(it).filter(|it| it.is_finite()))
+                    .collect()
+            };
+        let spike = [
+            over_runs!("critical_served": "Critical calls that succeed in the spike", "%" =
+                &over(in_spike, 0)),
+            over_runs!("prefetch_served": "Prefetches that succeed in the spike", "%" =
+                &over(in_spike, 1)),
+        ];
+        let share = |figure: &Figure| figure.value.map_or(f64::NAN, |it| it / 100.0);
+        let [critical, prefetch] = spike.each_ref().map(share);
         // Who is served is the question, and prefetches that are kept back are no storm.
         contender.verdict = None;
-        let after = |population| after_spike(&recording, population, parameters);
+        let after = |population| share(&over_runs!("": "", "%" = &over(after_spike, population)));
         contender.evidence = format!(
             "In the spike {} of the critical calls and {} of the prefetches succeed, after it {} and \
              {}.",
@@ -133,14 +145,7 @@ fn tell(asked: &Asked<'_>, study: &mut Study) {
             percent(prefetch),
             contender.name
         ));
-        contender.figures.push(
-            figure!("critical_served": "Critical calls that succeed in the spike", "%" =
-                                   of_hundred(critical)),
-        );
-        contender.figures.push(
-            figure!("prefetch_served": "Prefetches that succeed in the spike", "%" =
-                                   of_hundred(prefetch)),
-        );
+        contender.figures.extend(spike);
     }
     study.answer = format!("In the spike so many succeed: {}.", list(&answers));
 }

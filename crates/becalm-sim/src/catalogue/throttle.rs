@@ -9,8 +9,9 @@ use super::entry::Studied;
 use super::measure::{DEVIATIONS, between, clients, compare, rate, success};
 use super::parts::{limited, unbounded};
 use super::{Entry, Parameters};
+use crate::record::Recording;
 use crate::scenario::{Arrivals, Effect, Population, Scenario, Trigger};
-use crate::study::{Comparison, Plan, Study, Tolerance, figure};
+use crate::study::{Comparison, Plan, Study, Tolerance};
 use crate::verdict::{list, percent};
 use crate::{oracle, world};
 
@@ -81,13 +82,19 @@ fn tell(asked: &Asked<'_>, study: &mut Study) {
     let (from, to) = (FROM + length / 2, FROM + length);
     let end = parameters.duration("horizon");
     let mut answers = Vec::new();
-    for (contender, recording) in asked.runs(&mut study.contenders) {
-        let sent = rate(&clients(&recording).attempts, recording.bucket, from, to);
-        contender.figures.push(
-            figure!("sent_per_s": "Requests sent, second half of the overload", "/s" =
-                                   Some(sent).filter(|it| it.is_finite())),
-        );
-        let after = success(&clients(&recording), recording.bucket, to, end);
+    for (contender, runs) in asked.runs(&mut study.contenders, study.runs) {
+        let over = |of: &dyn Fn(&Recording) -> f64| -> Vec<Option<f64>> {
+            let values = runs.iter().map(of);
+            values
+                .map(|it| Some(it).filter(|it| it.is_finite()))
+                .collect()
+        };
+        let figure = over_runs!("sent_per_s": "Requests sent, second half of the overload", "/s" =
+            &over(&|it| rate(&clients(it).attempts, it.bucket, from, to)));
+        let sent = figure.value.unwrap_or(f64::NAN);
+        contender.figures.push(figure);
+        let after = over_runs!("": "", "" = &over(&|it| success(&clients(it), it.bucket, to, end)));
+        let after = after.value.unwrap_or(f64::NAN);
         // What a throttle keeps back is no storm: nothing is offered that keeps a service down.
         contender.verdict = None;
         contender.evidence = format!(

@@ -15,6 +15,8 @@ pub struct Trials {
     pub calls: Mean,
     /// Until the last client has succeeded, in milliseconds.
     pub time: Mean,
+    /// Clients that gave up in a trial.
+    pub lost: Mean,
     /// Clients that gave up, in all trials.
     pub gave_up: u64,
     /// Messages in all trials.
@@ -50,6 +52,7 @@ pub fn trials(
     Ok(Trials {
         calls: mean(&all, |trial| float(trial.calls)),
         time: mean(&all, |trial| float(trial.time) / 1e6),
+        lost: mean(&all, |trial| float(trial.gave_up)),
         gave_up: all.iter().map(|trial| trial.gave_up).sum(),
         events: all.iter().map(|trial| trial.events).sum(),
     })

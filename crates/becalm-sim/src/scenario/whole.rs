@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use becalm::Policy;
 
+use super::arrivals::Arrivals;
 use super::population::{Population, Variant};
 use super::service::Service;
 use super::trigger::Trigger;
@@ -17,6 +18,9 @@ pub struct Scenario {
     pub name: String,
     /// How long a run lasts.
     pub horizon: Duration,
+    /// Whether a study may make runs longer where they are too short to say what comes of the triggers: the horizon is
+    /// nobody's wish. Default no.
+    pub goes_on: bool,
     /// The step in which everything is counted. Default 100 ms.
     pub bucket: Duration,
     /// Who calls.
@@ -54,6 +58,7 @@ impl Scenario {
         Self {
             name: name.into(),
             horizon,
+            goes_on: false,
             bucket: Duration::from_millis(100),
             populations: Vec::new(),
             services: Vec::new(),
@@ -95,6 +100,24 @@ impl Scenario {
             }];
         }
         scenario
+    }
+
+    /// Chooses the horizon, where nobody asked for one: a minute, 45 s after the last trigger and all recorded calls at least. A
+    /// study may make it [longer](Self::goes_on).
+    #[must_use]
+    pub fn any_horizon(mut self) -> Self {
+        const LEAST: Duration = Duration::from_secs(60);
+        const AFTER: Duration = Duration::from_secs(45);
+        let recorded = self.populations.iter().filter_map(|it| match &it.arrivals {
+            Arrivals::Trace(recorded) => recorded.times().last().copied(),
+            _ => None,
+        });
+        let last = recorded.max().unwrap_or_default();
+        self.horizon = LEAST
+            .max(last)
+            .max(self.triggers_end().saturating_add(AFTER));
+        self.goes_on = true;
+        self
     }
 
     /// When the last trigger is over; zero without triggers.

@@ -4,13 +4,17 @@
 //! says little. [`Proportion`] is what several runs at one point say, [`Mean`] what they come to;
 //! [`find`] bisects for the point where half of all runs survive.
 
+mod jackknife;
 mod mean;
+mod order;
 mod pooled;
 mod proportion;
 mod threshold;
 
+pub(crate) use jackknife::Error;
 pub use mean::Mean;
 pub(crate) use mean::student;
+pub(crate) use order::ends_of_quantile;
 pub use pooled::Point;
 pub use proportion::Proportion;
 pub(crate) use threshold::find_beside;

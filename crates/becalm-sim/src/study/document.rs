@@ -36,6 +36,16 @@ pub(super) fn ends<S: Serializer>(ends: &Option<(f64, f64)>, to: S) -> Result<S:
     Pair(("low", ends.map(|it| it.0)), ("high", ends.map(|it| it.1))).serialize(to)
 }
 
+pub(super) fn intervals<S: Serializer>(
+    of: &[(String, (f64, f64))],
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.collect_map(
+        of.iter()
+            .map(|(name, (low, high))| (name, Pair(("low", low), ("high", high)))),
+    )
+}
+
 pub(super) fn bands<S: Serializer>(bands: &[(f64, f64, String)], to: S) -> Result<S::Ok, S::Error> {
     #[derive(serde::Serialize)]
     struct Band<'a> {

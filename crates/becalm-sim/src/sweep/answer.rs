@@ -112,6 +112,7 @@ fn verdicts(contenders: &[Contender], groups: &[Group<'_>]) -> String {
     let verdicts = [
         Verdict::Stable,
         Verdict::Vulnerable,
+        Verdict::TooShort,
         Verdict::Metastable,
         Verdict::Overloaded,
     ];

@@ -55,7 +55,14 @@ pub(super) fn sentences(sweep: &Sweep, contenders: &[Contender]) -> Option<Strin
 }
 
 /// `comes back up to load=0.8, and not at load=0.9; from a worse trigger up to load=0.7`.
-fn row(axis: &Axis, points: &[(usize, Verdict)], is_in_order: bool) -> String {
+fn row(axis: &Axis, all: &[(usize, Verdict)], is_in_order: bool) -> String {
+    let all = all.iter().copied();
+    let (unseen, points): (Vec<_>, Vec<_>) = all.partition(|it| it.1 == Verdict::TooShort);
+    let each = if unseen.is_empty() {
+        "each"
+    } else {
+        "each other"
+    };
     let named = |wanted: bool, is: fn(Verdict) -> bool| -> Vec<String> {
         let these = points.iter().filter(|it| is(it.1) == wanted);
         let values = these.filter_map(|it| axis.values.get(it.0));
@@ -70,7 +77,7 @@ fn row(axis: &Axis, points: &[(usize, Verdict)], is_in_order: bool) -> String {
         let begins_so = points.first().is_some_and(|it| is(it.1));
         match (&those[..], &others[..]) {
             ([], _) => format!("at no {}", axis.name),
-            (_, []) => format!("at each {}", axis.name),
+            (_, []) => format!("at {each} {}", axis.name),
             ([.., last], [first, ..]) if is_one_step && begins_so => {
                 format!("up to {last}, and not at {first}")
             }
@@ -80,23 +87,30 @@ fn row(axis: &Axis, points: &[(usize, Verdict)], is_in_order: bool) -> String {
             _ => format!("at {}, and not at {}", list(&those), list(&others)),
         }
     };
-    let back = place(is_back);
+    let back = place(Verdict::is_back);
     let stable = place(|it| it == Verdict::Stable);
-    if stable == back {
-        format!("comes back {back}")
-    } else {
-        format!("comes back {back}; from a worse trigger {stable}")
+    let mut sentence = format!("comes back {back}");
+    if stable != back {
+        sentence = format!("{sentence}; from a worse trigger {stable}");
     }
-}
-
-const fn is_back(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Stable | Verdict::Vulnerable)
+    let unseen: Vec<String> = unseen
+        .iter()
+        .filter_map(|it| axis.values.get(it.0))
+        .map(|value| format!("{}={value}", axis.name))
+        .collect();
+    if !unseen.is_empty() {
+        let at = list(&unseen);
+        sentence = format!(
+            "{sentence}; at {at} the runs end before that is seen, so make the horizon longer"
+        );
+    }
+    sentence
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Verdict::{Metastable, Overloaded, Stable, Vulnerable};
+    use Verdict::{Metastable, Overloaded, Stable, TooShort, Vulnerable};
 
     fn told(axes: &[(&str, &[&str])], verdicts: &[Verdict]) -> Option<String> {
         let axes = axes.iter().map(|(name, values)| Axis {
@@ -134,6 +148,11 @@ mod tests {
             (
                 [Metastable, Stable, Stable],
                 "comes back from load=0.7 on, and not at load=0.5",
+            ),
+            (
+                [Stable, TooShort, Vulnerable],
+                "comes back at each other load; from a worse trigger up to load=0.5, and not at load=0.7; at load=0.9 the runs \
+                 end before that is seen, so make the horizon longer",
             ),
             (
                 [Stable, Stable, Metastable],

@@ -32,8 +32,8 @@ pub(super) fn foretold(trials: &[Trial], effort: &Effort<'_>) -> Foretold {
         last = left;
         left = (kept(left, effort.least) + effort.always).min(left);
     }
-    // All that have the last round may be the front.
-    runs += (last as u64 + 1) * u64::from(effort.fresh);
+    // All that have the last round may be the front. There is a ruling on the recommended policy and on the given one.
+    runs += (last as u64 + 3) * u64::from(effort.fresh);
     let share = runs.div_ceil(trials.len() as u64);
     for case in trials.iter().flat_map(Trial::cases) {
         foretold.add(case, share);

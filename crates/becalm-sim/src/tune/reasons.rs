@@ -6,6 +6,7 @@ use crate::verdict::{Survived, list, percent};
 
 use super::choice::{Choice, Tuned};
 use super::confirmed::Confirmed;
+use super::ruled::Ruled;
 
 /// What the reasons are made of.
 pub(super) struct Told<'a> {
@@ -21,6 +22,8 @@ pub(super) struct Told<'a> {
     pub is_triggered: bool,
     /// The longest that the recommended and the given policy survive.
     pub outages: (Option<&'a Survived>, Option<&'a Survived>),
+    /// The verdicts on both.
+    pub ruled: &'a Ruled,
 }
 
 /// The reasons, in sentences made of figures: how the choice was made, then what fresh runs say.
@@ -28,6 +31,8 @@ pub(super) fn reasons(told: &Told<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     reasons.extend(decision(told));
     reasons.extend([search(told), choice(told.choice)]);
+    let is_kept = told.choice.recommended.is(&told.choice.given);
+    reasons.extend(told.ruled.sentence(is_kept));
     reasons.extend(costs(told));
     reasons.extend(against_given(told));
     reasons.extend(outages(told));

@@ -17,6 +17,7 @@ use super::halving::halve;
 use super::layers::Layers;
 use super::objectives::Objectives;
 use super::reasons::{Told, reasons};
+use super::ruled::{Ruled, long_enough, ruling};
 use super::shown;
 use super::space::Space;
 use super::trial::{Trial, is_layered};
@@ -32,6 +33,8 @@ pub struct Tuning {
     pub recommended: Tuned,
     /// The policy that was given.
     pub given: Tuned,
+    /// The verdicts on both.
+    pub ruled: Ruled,
     /// Why, in sentences.
     pub reasons: Vec<String>,
     /// Policies that were tried.
@@ -84,7 +87,14 @@ pub fn tune_with(
     build: impl Fn(&Policy) -> Scenario,
 ) -> Result<Tuning, TooMuch> {
     let runs = Runs::new(run, plan);
-    let world = build(given);
+    let fresh = plan.runs.unwrap_or(FRESH).max(1);
+    let world = long_enough(build(given), &runs, fresh);
+    let horizon = world.horizon;
+    let build = |policy: &Policy| {
+        let mut scenario = build(policy);
+        scenario.horizon = scenario.horizon.max(horizon);
+        scenario
+    };
     let timeouts = world.populations.iter().filter_map(|it| it.timeout);
     let timeout = timeouts.min();
     let layers = Layers::of(world.clone(), &space.places);
@@ -99,7 +109,7 @@ pub fn tune_with(
         rounds: &[last.div_ceil(4), last.div_ceil(2), last],
         always: policies.iter().take_while(|it| it.stays).count(),
         least: LEAST,
-        fresh: plan.runs.unwrap_or(FRESH).max(1),
+        fresh,
         outage: if is_ruled && !plan.is_quick {
             last.max(OUTAGE)
         } else {
@@ -116,12 +126,18 @@ pub fn tune_with(
     let mut choice = Choice::of(&tuned, given);
     let scenario = |tuned: &Tuned| changed(build(&tuned.policy), &tuned.changes);
     choice.confirm(|tuned| Confirmed::of(&Trial::new(scenario(tuned)), &runs, effort.fresh));
+    let is_kept = choice.given.is(&choice.recommended);
+    let ruled = Ruled::of(
+        is_kept,
+        || ruling(&scenario(&choice.recommended), &runs, fresh),
+        || ruling(&scenario(&choice.given), &runs, fresh),
+    );
     let outage = |tuned: &Tuned| {
         let search = || Survival::new(&runs, effort.outage).longest_outage(&scenario(tuned));
         (effort.outage > 0).then(search).flatten()
     };
     let own = outage(&choice.recommended);
-    let of_given = if choice.given.is(&choice.recommended) {
+    let of_given = if is_kept {
         own.clone()
     } else {
         outage(&choice.given)
@@ -136,6 +152,7 @@ pub fn tune_with(
         is_ruled,
         is_triggered,
         outages,
+        ruled: &ruled,
     };
     let reasons = reasons(&told);
     let mut study = shown::study((brief, plan), &choice, &reasons, is_triggered, outages);
@@ -147,6 +164,7 @@ pub fn tune_with(
         front: choice.front,
         recommended: choice.recommended,
         given: choice.given,
+        ruled,
         reasons,
         policies: policies.len(),
         runs: runs.done(),

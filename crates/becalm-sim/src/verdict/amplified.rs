@@ -2,7 +2,7 @@
 
 use crate::scenario::Scenario;
 
-use super::numbers::{hundredths, list, median};
+use super::numbers::{hundredths, list, mean};
 use super::outcome::Outcome;
 use super::services::{Flow, PhaseOf, callers};
 
@@ -22,7 +22,7 @@ pub(super) struct Amplified<'a> {
 const HARDLY: f64 = 1.05;
 
 impl<'a> Amplified<'a> {
-    /// Over the runs, by their median in this phase; `None` where there is one service, or nobody
+    /// Over the runs, by their mean in this phase; `None` where there is one service, or nobody
     /// calls.
     pub(super) fn most(
         scenario: &'a Scenario,
@@ -31,7 +31,7 @@ impl<'a> Amplified<'a> {
     ) -> Option<Self> {
         let typical = |service: usize, of: &dyn Fn(&Flow) -> Option<f64>| {
             let flows = outcomes.iter().filter_map(|it| it.services.get(service));
-            median(flows.filter_map(|it| of(phase(it))))
+            mean(flows.filter_map(|it| of(phase(it))))
         };
         let services = scenario.services.iter().enumerate();
         let by = services.filter_map(|(at, of)| {

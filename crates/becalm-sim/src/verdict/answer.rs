@@ -5,7 +5,9 @@ use crate::study::Verdict;
 use super::amplified::Amplified;
 use super::evidence::{few_calls, lost_meanwhile};
 use super::examined::Examined;
-use super::numbers::{hundredths, list, median, of_runs, percent, percent_or_none, plain, tenths};
+use super::numbers::{
+    hundredths, list, mean, median, of_runs, percent, percent_or_none, plain, tenths,
+};
 use super::outcome::{Outcome, recovery_times};
 use super::patient::too_patient;
 use super::reserve::too_many;
@@ -13,12 +15,14 @@ use super::services::PhaseOf;
 use super::stress::Worse;
 
 /// The answer of a study: a sentence for each verdict that was given, the worst first; where there is
-/// nothing to rule on, what retries bring and what they cost.
-pub(super) fn answer(examined: &[Examined]) -> String {
+/// nothing to rule on, what retries bring and what they cost. `went_on`: how long the runs were, in seconds, where the study
+/// made them longer.
+pub(super) fn answer(examined: &[Examined], went_on: Option<f64>) -> String {
     let unbounded: Vec<&Examined> = examined.iter().filter(|it| !it.ruling.is_bounded).collect();
     let verdicts = [
         Verdict::Overloaded,
         Verdict::Metastable,
+        Verdict::TooShort,
         Verdict::Vulnerable,
         Verdict::Stable,
     ];
@@ -35,6 +39,10 @@ pub(super) fn answer(examined: &[Examined]) -> String {
     let all = sentences
         .chain(unbounded)
         .chain(few.take(1))
+        .chain(went_on.map(|seconds| {
+            let seconds = plain(seconds);
+            format!("The runs are {seconds} s long, as shorter ones did not show whether the service comes back.")
+        }))
         .chain(too_patient(examined))
         .chain(too_many(examined));
     all.collect::<Vec<_>>().join(" ")
@@ -52,7 +60,7 @@ fn costs(these: &[&Examined]) -> String {
             }
         };
         let of = |value: &dyn Fn(&Outcome) -> f64| {
-            median(it.ruling.outcomes.iter().map(value)).unwrap_or_default()
+            mean(it.ruling.outcomes.iter().map(value)).unwrap_or_default()
         };
         let success = percent(of(&|it| phase(it).success()));
         let seen: PhaseOf = if is_triggered {
@@ -122,6 +130,15 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
                     "Under {names} goodput does not come back after the trigger is gone: {answered}."
                 )
             }
+        }
+        Verdict::TooShort => {
+            let needs = these.iter().filter_map(|it| it.ruling.later.as_ref());
+            let needs = needs.map(|it| it.needs.as_secs_f64()).fold(0.0, f64::max);
+            format!(
+                "Under {names} the runs end before it is seen whether the service comes back: make the horizon \
+                 at least {} s.",
+                plain(needs)
+            )
         }
         Verdict::Vulnerable => format!(
             "Under {names} {}, but {}.{}",
@@ -242,12 +259,12 @@ fn survived(these: &[&Examined]) -> String {
     }
 }
 
-/// The lowest and the highest of the contenders' medians.
+/// The lowest and the highest of the contenders' means.
 fn extremes(these: &[&Examined], of: &dyn Fn(&Outcome) -> f64) -> (f64, f64) {
-    let medians = these
+    let means = these
         .iter()
-        .filter_map(|it| median(it.ruling.outcomes.iter().map(of)));
-    medians.fold((f64::INFINITY, 0.0), |(low, high), it| {
+        .filter_map(|it| mean(it.ruling.outcomes.iter().map(of)));
+    means.fold((f64::INFINITY, 0.0), |(low, high), it| {
         (f64::min(low, it), f64::max(high, it))
     })
 }

@@ -53,13 +53,6 @@ impl ByPhase {
             recovered: of(back..phases.settled),
         }
     }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.before.merge(&other.before);
-        self.during.merge(&other.during);
-        self.recovering.merge(&other.recovering);
-        self.recovered.merge(&other.recovered);
-    }
 }
 
 /// How the calls of all populations ended that began in the stretches that begin in these buckets.

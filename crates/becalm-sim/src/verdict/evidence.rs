@@ -1,6 +1,7 @@
 //! Which sentence do the figures of a verdict make?
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::engine::float;
 use crate::scenario::Scenario;
@@ -9,7 +10,9 @@ use crate::study::Verdict;
 
 use super::amplified::Amplified;
 use super::capacity::open_calls;
-use super::numbers::{hundredths, list, median, of_runs, percent, percent_or_none, plain, tenths};
+use super::numbers::{
+    hundredths, list, mean, median, of_runs, percent, percent_or_none, plain, tenths,
+};
 use super::outcome::{Outcome, Phase};
 use super::ruling::Ruling;
 use super::services::PhaseOf;
@@ -22,6 +25,7 @@ pub(super) fn sentence(scenario: &Scenario, ruling: &Ruling) -> String {
     }
     let sentence = match ruling.verdict {
         Verdict::Overloaded => overloaded(scenario, ruling),
+        Verdict::TooShort => too_short(scenario, ruling),
         Verdict::Metastable => metastable(scenario, ruling),
         Verdict::Vulnerable => vulnerable(scenario, ruling),
         Verdict::Stable => stable(scenario, ruling),
@@ -37,7 +41,9 @@ pub(super) fn sentence(scenario: &Scenario, ruling: &Ruling) -> String {
 fn amplified(scenario: &Scenario, ruling: &Ruling) -> Option<String> {
     let most = |outcomes, phase| Amplified::most(scenario, outcomes, phase);
     let amplified = match ruling.verdict {
-        Verdict::Stable | Verdict::Vulnerable => most(&ruling.outcomes, |it| &it.since),
+        Verdict::Stable | Verdict::Vulnerable | Verdict::TooShort => {
+            most(&ruling.outcomes, |it| &it.since)
+        }
         Verdict::Metastable => most(&ruling.outcomes, |it| &it.tail),
         Verdict::Overloaded => most(&ruling.calm, |it| &it.tail),
     };
@@ -176,11 +182,64 @@ fn metastable(scenario: &Scenario, ruling: &Ruling) -> String {
         percent(typical(&ruling.calm, |it| it.tail.success()))
     );
     if pressure <= 1.0 {
-        sentence.push_str(
-            " It is offered no more than it can serve: a longer horizon shows whether it comes \
-             back later.",
+        sentence.push_str(" It is offered no more than it can serve");
+        let went_on = ruling.later.as_ref().filter(|it| it.went_on.runs > 0);
+        let _ = match went_on.map(|it| plain(it.horizon.as_secs_f64())) {
+            Some(seconds) => write!(
+                sentence,
+                ", and runs that go on to {seconds} s do not bring it back either."
+            ),
+            None => write!(
+                sentence,
+                ": a longer horizon shows whether it comes back later."
+            ),
+        };
+    }
+    sentence
+}
+
+/// `The runs end too soon to say: in 10 of 10 runs the service is not back 3.0 s after the trigger, and ...`.
+fn too_short(scenario: &Scenario, ruling: &Ruling) -> String {
+    let Some(later) = &ruling.later else {
+        return String::new();
+    };
+    let back = ruling.back();
+    let after = scenario.horizon.saturating_sub(scenario.triggers_end());
+    let mut sentence = String::from("The runs end too soon to say: ");
+    let _ = if back.is_all() {
+        write!(
+            sentence,
+            "the service comes back in {}, and in {} that go on it is down again",
+            of_runs(back),
+            of_runs(Proportion {
+                successes: later.went_on.runs - later.went_on.successes,
+                runs: later.went_on.runs,
+            })
+        )
+    } else {
+        write!(
+            sentence,
+            "in {} the service is not back {} s after the trigger",
+            of_runs(Proportion {
+                successes: back.runs - back.successes,
+                runs: back.runs,
+            }),
+            tenths(after.as_secs_f64())
+        )
+    };
+    if let Some(time) = median(later.times.iter().copied()) {
+        let went_on = of_runs(later.went_on);
+        let time = tenths(time);
+        let _ = write!(
+            sentence,
+            ", and in {went_on} that go on it comes back, typically {time} s after it"
         );
     }
+    if later.settling > 0 {
+        sentence.push_str(", and at the end it is still on its way");
+    }
+    let needs = plain(later.needs.as_secs_f64());
+    let _ = write!(sentence, ". Make the horizon at least {needs} s.");
     sentence
 }
 
@@ -224,21 +283,27 @@ fn came_back(scenario: &Scenario, ruling: &Ruling) -> String {
         return format!("Goodput holds in {}, with {since}", of_runs(ruling.back()));
     }
     let back: Vec<Outcome> = outcomes.iter().filter(|it| it.holds()).cloned().collect();
-    let time = typical(&back, |it| {
-        it.recovery
-            .time()
-            .map_or(f64::INFINITY, |it| it.as_secs_f64())
-    });
-    let when = if time > 0.0 {
-        format!("{} s after the trigger", tenths(time))
-    } else {
-        "as the trigger ends".into()
+    let of_times = |of: fn(&Outcome) -> Option<Duration>| {
+        let times = back.iter().filter_map(of);
+        tenths(median(times.map(|it| it.as_secs_f64())).unwrap_or_default())
     };
-    let lost = lost_meanwhile(outcomes).map_or_else(String::new, |share| {
-        format!(" (until then {} of the calls give up)", percent(share))
-    });
+    let time = of_times(|it| it.recovery.time());
+    let answer = of_times(|it| it.first_answer);
+    let when = match &time[..] {
+        "0.0" => "as the trigger ends".into(),
+        _ => format!("{time} s after the trigger"),
+    };
+    let first = (answer != time).then(|| format!("first answer after {answer} s"));
+    let lost = lost_meanwhile(outcomes);
+    let lost = lost.map(|share| format!("until then {} of the calls give up", percent(share)));
+    let told: Vec<String> = first.into_iter().chain(lost).collect();
+    let told = if told.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", told.join("; "))
+    };
     format!(
-        "The service comes back in {}, typically {when}{lost}, with {since} from the trigger on",
+        "The service comes back in {}, typically {when}{told}, with {since} from the trigger on",
         of_runs(ruling.back()),
     )
 }
@@ -251,7 +316,7 @@ pub(super) fn lost_meanwhile(outcomes: &[Outcome]) -> Option<f64> {
         meanwhile.merge(&it.by_phase.recovering);
         meanwhile.given_up()
     });
-    median(shares).filter(|share| *share >= 0.005)
+    mean(shares).filter(|share| *share >= 0.005)
 }
 
 fn held(outcomes: &[Outcome]) -> Proportion {
@@ -259,7 +324,7 @@ fn held(outcomes: &[Outcome]) -> Proportion {
 }
 
 fn typical(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> f64 {
-    median(outcomes.iter().map(of)).unwrap_or_default()
+    mean(outcomes.iter().map(of)).unwrap_or_default()
 }
 
 /// The service that is offered most for its capacity, where there are several to choose from.

@@ -3,17 +3,19 @@
 use crate::engine::float;
 use crate::record::{Endings, Histogram};
 use crate::scenario::Scenario;
-use crate::study::{Figure, figure};
+use crate::search::{Error, Mean, ends_of_quantile};
+use crate::study::{Figure, Verdict, figure};
 
 use super::by_phase::ByPhase;
 use super::capacity::hidden_capacity;
 use super::examined::Examined;
-use super::numbers::{median, millis, quantile};
+use super::numbers::{millis, quantile};
 use super::outcome::{Outcome, recovery_times};
 use super::ruling::Ruling;
 use super::survival::Survived;
 
-/// What was measured of one policy. What a run has one of is the median over runs.
+/// What was measured of one policy. What a run has one of is the mean over the runs; what is computed of the calls of all runs
+/// together has its interval by leaving out one run after the other.
 pub(super) fn figures(examined: &Examined) -> Vec<Figure> {
     let Examined {
         scenario, ruling, ..
@@ -43,11 +45,12 @@ pub(super) fn figures(examined: &Examined) -> Vec<Figure> {
 }
 
 /// What has no value without a trigger.
-const OF_TRIGGERS: [&str; 7] = [
+const OF_TRIGGERS: [&str; 8] = [
     "amplification_during",
     "amplification_after",
     "recovery_p50_s",
     "recovery_p90_s",
+    "first_answer_p50_s",
     "goodput_before",
     "added_latency_p50_ms",
     "added_latency_p99_ms",
@@ -68,20 +71,17 @@ fn counts(ruling: &Ruling, of_several: bool) -> Vec<Figure> {
     // Of several services the clients' attempts are not all that there are.
     let titles = if of_several { OF_CLIENTS } else { OF_ALL };
     let [whole, during, after] = titles;
-    let of = |id, title, value: &dyn Fn(&Outcome) -> f64| {
-        let value = median(ruling.outcomes.iter().map(value));
-        Figure::new(id, title, "", value)
-    };
-    let peak = of("peak_per_bucket", "Most attempts in a bucket", &|it| {
-        float(it.whole.peak)
-    });
+    let of =
+        |id, title, value: &dyn Fn(&Outcome) -> f64| over(&ruling.outcomes, id, title, "", value);
     vec![
         of("amplification", whole, &|it| it.whole.amplification()),
         of("amplification_during", during, &|it| {
             it.during.amplification()
         }),
         of("amplification_after", after, &|it| it.after.amplification()),
-        peak,
+        of("peak_per_bucket", "Most attempts in a bucket", &|it| {
+            float(it.whole.peak)
+        }),
         of(
             "pressure_after",
             "Attempts over the capacity, at the end",
@@ -91,47 +91,142 @@ fn counts(ruling: &Ruling, of_several: bool) -> Vec<Figure> {
 }
 
 fn recovery(ruling: &Ruling) -> Vec<Figure> {
-    let times: Vec<f64> = recovery_times(&ruling.outcomes);
-    let at = |share| quantile(times.clone(), share).filter(|it| it.is_finite());
+    // One number of runs that came back and of runs that did not is none: the share stands above.
+    let times = recovery_times(&ruling.outcomes);
+    let times: Vec<f64> = times.into_iter().filter(|it| it.is_finite()).collect();
+    let answers: Vec<f64> = ruling
+        .outcomes
+        .iter()
+        .filter(|it| it.holds())
+        .filter_map(|it| Some(it.first_answer?.as_secs_f64()))
+        .collect();
+    let at = |values: &[f64], share, id, title| {
+        Figure::new(id, title, "s", quantile(values.to_vec(), share))
+            .within(ends_of_quantile(values, share))
+    };
     let back = ruling.back();
     let (low, high) = back.interval();
-    let per_second = |id, title, of: fn(&Outcome) -> f64| {
-        Figure::new(id, title, "/s", median(ruling.outcomes.iter().map(of)))
-    };
+    let per_second =
+        |id, title, of: &dyn Fn(&Outcome) -> f64| over(&ruling.outcomes, id, title, "/s", of);
     vec![
         figure!("recovered_share": "Runs that came back, or held", "%" = percent(back.share()))
             .within(Some((low * 100.0, high * 100.0))),
-        figure!("recovery_p50_s": "Time to come back, half of the runs", "s" = at(0.5)),
-        figure!("recovery_p90_s": "Time to come back, 9 of 10 runs", "s" = at(0.9)),
-        per_second("goodput_before", "Goodput before the trigger", |it| {
+        at(
+            &times,
+            0.5,
+            "recovery_p50_s",
+            "Calls succeed again after, median",
+        ),
+        at(
+            &times,
+            0.9,
+            "recovery_p90_s",
+            "Calls succeed again after, 9 of 10 runs",
+        ),
+        at(
+            &answers,
+            0.5,
+            "first_answer_p50_s",
+            "First of their answers after, median",
+        ),
+        per_second("goodput_before", "Goodput before the trigger", &|it| {
             it.before.goodput()
         }),
-        per_second("goodput_after", "Goodput at the end", |it| {
+        per_second("goodput_after", "Goodput at the end", &|it| {
             it.tail.goodput()
         }),
     ]
 }
 
 fn client(ruling: &Ruling) -> Vec<Figure> {
-    let success = median(ruling.outcomes.iter().map(|it| it.whole.success()));
-    let given_up = median(ruling.outcomes.iter().map(|it| it.given_up));
-    let latency = merged(&ruling.outcomes);
-    let calm = merged(&ruling.calm);
-    let at = |of: &Histogram, share| of.quantile(share).map(millis);
-    let added = |share| Some(at(&latency, share)? - at(&calm, share)?);
+    let (outcomes, calm) = (&ruling.outcomes, &ruling.calm);
+    let share = |id, title, of: &dyn Fn(&Outcome) -> f64| {
+        over(outcomes, id, title, "%", &|it| of(it) * 100.0)
+    };
+    let at = |of: &[Outcome], left_out: Option<usize>, share| {
+        merged(of, left_out).quantile(share).map(millis)
+    };
+    let latency = |id, title, share| {
+        let figure = Figure::new(id, title, "ms", at(outcomes, None, share));
+        let error = Error::of(outcomes.len(), |run| at(outcomes, Some(run), share));
+        bounded(figure, outcomes.len(), error)
+    };
+    let added = |id, title, share| {
+        let value = at(outcomes, None, share).zip(at(calm, None, share));
+        let value = value.map(|(with, without)| with - without);
+        let error = |of: &[Outcome]| Error::of(of.len(), |run| at(of, Some(run), share));
+        let error = error(outcomes).zip(error(calm));
+        let ends = value
+            .zip(error)
+            .map(|(value, (of, without))| of.and(without).around(value));
+        Figure::new(id, title, "ms", value).within(ends)
+    };
     vec![
-        figure!("success_share": "Calls that succeed", "%" = success.and_then(percent)),
-        figure!("given_up_share": "Calls that give up", "%" = given_up.and_then(percent)),
-        figure!("latency_p50_ms": "Latency of successful calls, median", "ms" = at(&latency, 0.5)),
-        figure!("latency_p99_ms": "Latency of successful calls, p99", "ms" = at(&latency, 0.99)),
-        figure!("added_latency_p50_ms": "Latency that the trigger adds, median", "ms" =
-            added(0.5)),
-        figure!("added_latency_p99_ms": "Latency that the trigger adds, p99", "ms" = added(0.99)),
+        share("success_share", "Calls that succeed", &|it| {
+            it.whole.success()
+        }),
+        share("given_up_share", "Calls that give up", &|it| it.given_up),
+        latency("latency_p50_ms", "Latency of successful calls, median", 0.5),
+        latency("latency_p99_ms", "Latency of successful calls, p99", 0.99),
+        added(
+            "added_latency_p50_ms",
+            "Latency that the trigger adds, median",
+            0.5,
+        ),
+        added(
+            "added_latency_p99_ms",
+            "Latency that the trigger adds, p99",
+            0.99,
+        ),
     ]
 }
 
+/// The mean over the runs, with its interval.
+fn over(
+    outcomes: &[Outcome],
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    of: &dyn Fn(&Outcome) -> f64,
+) -> Figure {
+    let values: Vec<f64> = outcomes.iter().map(of).collect();
+    mean_of(id, title, unit, &values)
+}
+
+/// Their mean, with its interval.
+pub(super) fn mean_of(
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    values: &[f64],
+) -> Figure {
+    let mean = Mean::of(values);
+    let figure = Figure::new(id, title, unit, mean.map(|it| it.value));
+    within_bounds(figure, mean.and_then(|it| it.interval))
+}
+
+/// With the interval that this error makes. What one of several runs alone has is no figure of them.
+fn bounded(mut figure: Figure, runs: usize, error: Option<Error>) -> Figure {
+    figure.value = figure.value.filter(|_| runs < 2 || error.is_some());
+    let ends = figure.value.zip(error);
+    within_bounds(figure, ends.map(|(value, error)| error.around(value)))
+}
+
+/// What is counted is not below 0, and a share not above 100 %.
+fn within_bounds(figure: Figure, ends: Option<(f64, f64)>) -> Figure {
+    let most = if figure.unit == "%" {
+        100.0
+    } else {
+        f64::INFINITY
+    };
+    figure.within(ends.map(|(low, high)| (low.max(0.0), high.min(most))))
+}
+
 fn limits(examined: &Examined) -> Vec<Figure> {
+    let ruling = &examined.ruling;
     let hidden = hidden_capacity(&examined.scenario).filter(|it| it.is_finite());
+    let open = ruling.verdict == Verdict::TooShort;
+    let needs = ruling.later.as_ref().filter(|_| open);
     let value = |it: &Option<Survived>| it.as_ref().and_then(Survived::value);
     let interval = |it: &Option<Survived>| it.as_ref().and_then(Survived::interval);
     let (load, outage, clients) = (&examined.load, &examined.outage, &examined.clients);
@@ -142,6 +237,12 @@ fn limits(examined: &Examined) -> Vec<Figure> {
         figure!("longest_outage_s": "Longest outage that is survived", "s" = value(outage))
             .within(interval(outage)),
     ];
+    if let Some(later) = needs {
+        limits.push(
+            figure!("needed_horizon_s": "Horizon that is long enough to say", "s" =
+            Some(later.needs.as_secs_f64())),
+        );
+    }
     // A closed loop alone has it, and no largest load.
     if clients.is_some() {
         let most = figure!("most_clients": "Most clients that are survived", "" = value(clients));
@@ -150,11 +251,13 @@ fn limits(examined: &Examined) -> Vec<Figure> {
     limits
 }
 
-/// The latencies of all runs.
-pub(crate) fn merged(outcomes: &[Outcome]) -> Histogram {
+/// The latencies of all runs, but for the one that is left out.
+fn merged(outcomes: &[Outcome], left_out: Option<usize>) -> Histogram {
     let mut merged = Histogram::default();
-    for outcome in outcomes {
-        merged.merge(&outcome.latency);
+    for (run, outcome) in outcomes.iter().enumerate() {
+        if Some(run) != left_out {
+            merged.merge(&outcome.latency);
+        }
     }
     merged
 }
@@ -166,34 +269,50 @@ fn percent(share: f64) -> Option<f64> {
 /// What is measured of each phase, over the calls of all runs. No value without a trigger: then
 /// nothing is before it.
 fn by_phase(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Figure> {
-    let mut all = ByPhase::default();
-    if !scenario.triggers.is_empty() {
-        for outcome in outcomes {
-            all.merge(&outcome.by_phase);
+    let outcomes = if scenario.triggers.is_empty() {
+        &[]
+    } else {
+        outcomes
+    };
+    let of_runs = |phase: fn(&ByPhase) -> &Endings, left_out: Option<usize>| {
+        let mut all = Endings::default();
+        for (run, outcome) in outcomes.iter().enumerate() {
+            if Some(run) != left_out {
+                all.merge(phase(&outcome.by_phase));
+            }
         }
-    }
+        all
+    };
+    let figure = |id, title, unit, phase, value: &dyn Fn(&Endings) -> Option<f64>| {
+        let figure = Figure::new(id, title, unit, value(&of_runs(phase, None)));
+        let error = Error::of(outcomes.len(), |run| value(&of_runs(phase, Some(run))));
+        bounded(figure, outcomes.len(), error)
+    };
+    let at = |share| move |of: &Endings| of.latency.quantile(share).map(millis);
     macro_rules! of_phase {
         ($field:ident, $id:literal, $when:literal) => {{
-            let of: &Endings = &all.$field;
-            let quantile = |share| of.latency.quantile(share).map(millis);
+            let phase: fn(&ByPhase) -> &Endings = |it| &it.$field;
             [
-                Figure::new(
+                figure(
                     concat!("latency_", $id, "_p50_ms"),
                     concat!("Latency ", $when, ", median"),
                     "ms",
-                    quantile(0.5),
+                    phase,
+                    &at(0.5),
                 ),
-                Figure::new(
+                figure(
                     concat!("latency_", $id, "_p99_ms"),
                     concat!("Latency ", $when, ", p99"),
                     "ms",
-                    quantile(0.99),
+                    phase,
+                    &at(0.99),
                 ),
-                Figure::new(
+                figure(
                     concat!("given_up_", $id, "_share"),
                     concat!("Calls that give up, ", $when),
                     "%",
-                    of.given_up().map(|it| it * 100.0),
+                    phase,
+                    &|of| of.given_up().map(|it| it * 100.0),
                 ),
             ]
         }};

@@ -10,7 +10,7 @@ use super::load::{accepts, bottleneck, first_tries, is_bounded};
 use super::stress::Stress;
 use super::survival::POINTS;
 use super::too_much::TooMuch;
-use super::variation::{hurried, longer, louder};
+use super::variation::{hurried, longer, louder, prolonged};
 
 /// Events of a request from its call to its answer, with a retry here and there: between five and eight
 /// were counted in scenarios with one to three layers.
@@ -60,8 +60,10 @@ impl Foretold {
         if !is_bounded(scenario) {
             return;
         }
+        self.add_later(scenario, each);
         for worse in Stress::of(scenario) {
             self.add(&worse.scenario, each);
+            self.add_later(&worse.scenario, each);
         }
         let Some(utilisation) = bottleneck(scenario).map(|it| it.utilisation()) else {
             return;
@@ -76,6 +78,17 @@ impl Foretold {
         if let Some(map) = thoroughness.map.filter(|_| lasts) {
             let cells = u64::from(map.lengths) * u64::from(map.loads);
             self.add(&longer(&loaded, LENGTH), cells * u64::from(map.runs));
+        }
+    }
+
+    /// Adds the runs that go on where none comes back, as is likely above the hidden capacity.
+    fn add_later(&mut self, scenario: &Scenario, each: u64) {
+        let opened = opened(scenario);
+        let hidden = hidden_capacity(&opened);
+        let is_lost = hidden.is_some_and(|hidden| hidden < open_calls(&opened));
+        let longer = prolonged(scenario, events(scenario));
+        if let Some(longer) = longer.filter(|_| is_lost && !scenario.triggers.is_empty()) {
+            self.add(&longer, each.min(2));
         }
     }
 

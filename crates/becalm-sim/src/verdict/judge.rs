@@ -11,6 +11,7 @@ use super::load::accepts;
 use super::outcome::{Outcome, Phase, ratio};
 use super::recovery::{Usual, recovery};
 use super::services::{per_second, seen, times};
+use super::settling::is_settling;
 
 /// Says what happened to a run of this scenario. Pure; counts that the recording lacks are zero.
 pub fn judge(scenario: &Scenario, recording: &Recording) -> Outcome {
@@ -60,9 +61,19 @@ pub fn judge_sparing(scenario: &Scenario, recording: &Recording, lead: Duration)
         latency.merge(&population.latency);
     }
     let recovery = recovery(&phases, scenario.bucket, usual, &calls, &succeeded);
+    let answers = sum(|it| &it.succeeded);
+    let first_answer = recovery.time().and_then(|time| {
+        let back = time.as_nanos() / scenario.bucket.as_nanos().max(1);
+        let back = usize::try_from(back).unwrap_or(usize::MAX);
+        let mut since = answers.iter().skip(phases.after.start).skip(back);
+        let later = since.position(|answers| *answers > 0)?;
+        Some(times(scenario.bucket, back + later))
+    });
     Outcome {
+        first_answer,
         usual: usual.share,
         by_phase: ByPhase::of(&phases, scenario.bucket, recovery, recording),
+        is_settling: is_settling(&phases, recording, &calls, &succeeded, pressure),
         recovery,
         pressure,
         offered,

@@ -1,7 +1,7 @@
 //! What happens to a service under a policy?
 //!
 //! [`judge`] says what happened to it in one run, [`rule`] what happens to it over many: stable,
-//! vulnerable, metastable or overloaded, with the figures on which that stands. [`study`] asks for
+//! vulnerable, metastable or overloaded, with the figures on which that stands; or that the runs are too short to say. [`study`] asks for
 //! several policies and returns everything there is to show.
 //!
 //! The terms follow N. Bronson et al., *Metastable Failures in Distributed Systems* (`HotOS` 2021):
@@ -20,6 +20,7 @@ mod figures;
 mod foretold;
 mod judge;
 mod judgeable;
+mod later;
 mod load;
 mod map;
 mod numbers;
@@ -34,6 +35,7 @@ mod service_charts;
 mod service_course;
 mod service_figures;
 mod services;
+mod settling;
 mod stress;
 mod study;
 mod survival;
@@ -48,6 +50,7 @@ pub(crate) use capacity::open_calls;
 pub use capacity::{hidden_capacity, most_attempts};
 pub use judge::{judge, judge_sparing};
 pub use judgeable::{Unjudgeable, judgeable};
+pub use later::Later;
 pub use load::{Bottleneck, bottleneck, first_tries, is_bounded};
 pub use map::{Resolution, phase_map};
 pub(crate) use numbers::{list, millis, percent, plain};

@@ -71,6 +71,13 @@ pub(crate) fn millis(nanos: u64) -> f64 {
     float(nanos) / 1e6
 }
 
+/// Their mean; `None` of nothing.
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.into_iter().collect();
+    let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
+    (count > 0).then(|| values.iter().sum::<f64>() / f64::from(count))
+}
+
 /// The middle value by rank, the lower of two; `None` of nothing.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     quantile(values.into_iter().collect(), 0.5)

@@ -29,6 +29,11 @@ pub struct Outcome {
     pub usual: f64,
     /// Whether goodput came back, and when.
     pub recovery: Recovery,
+    /// How long after the triggers the first call was answered once goodput was back: calls that begin from then on succeed, and
+    /// take their time for it. `None` where it did not come back.
+    pub first_answer: Option<Duration>,
+    /// Whether it was still on its way back when the run ended: what waits shrank, or more and more calls succeeded.
+    pub is_settling: bool,
     /// Requests that arrive at a service in the tail, over what it can serve: of the service with
     /// the most. 0 where nothing bounds a service.
     pub pressure: f64,

@@ -7,6 +7,7 @@ use crate::study::Verdict;
 
 use super::evidence;
 use super::judge::judge;
+use super::later::{falls, later};
 use super::load::{Bottleneck, bottleneck, is_bounded};
 use super::outcome::Outcome;
 use super::ruling::Ruling;
@@ -21,6 +22,8 @@ const CALM: u32 = 3;
 ///
 /// - *Overloaded*: its first tries are more than a service can serve, or goodput does not hold
 ///   without any trigger in most runs.
+/// - *Too short*: the verdict would be another one if the runs went on, as far as some that [do](super::Later) show; then the
+///   evidence says how long they have to be.
 /// - *Metastable*: that load is served, and yet the service does not come back after the trigger in
 ///   most runs.
 /// - *Vulnerable*: it comes back in most runs, but not in all of them, or not in all runs of a case that
@@ -59,8 +62,13 @@ pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
         outcomes,
         calm,
         worse: Vec::new(),
+        later: None,
         bottleneck: bottleneck(scenario),
     };
+    if is_bounded && !is_overloaded(&ruling) {
+        let outcomes = &ruling.outcomes;
+        ruling.later = later(scenario, runs, outcomes).or_else(|| falls(scenario, runs, outcomes));
+    }
     ruling.verdict = verdict(&mut ruling, |worse| {
         let suffered = stresses.iter().map(|it| it.suffered(runs, each));
         worse.extend(suffered);
@@ -70,7 +78,7 @@ pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
 }
 
 /// The verdict on one run by the same rule, such as one that was measured and not simulated: overloaded,
-/// metastable, or none where the service came back, as worse cases alone tell whether it is stable or
+/// too short, metastable, or none where the service came back, as worse cases alone tell whether it is stable or
 /// vulnerable.
 ///
 /// A service that was seen to come back is not overloaded, whatever its scenario says that it can serve: that may be the least
@@ -80,6 +88,8 @@ pub fn rule_on_one(scenario: &Scenario, outcome: &Outcome) -> Option<Verdict> {
         None
     } else if is_beyond(bottleneck(scenario)) {
         Some(Verdict::Overloaded)
+    } else if outcome.is_settling {
+        Some(Verdict::TooShort)
     } else {
         Some(Verdict::Metastable)
     }
@@ -90,10 +100,18 @@ fn is_beyond(bottleneck: Option<Bottleneck>) -> bool {
     bottleneck.is_some_and(|it| it.utilisation() > 1.0)
 }
 
-fn verdict(ruling: &mut Ruling, ask_worse: impl FnOnce(&mut Vec<Worse>)) -> Verdict {
+/// Whether the load is not served even without a trigger.
+fn is_overloaded(ruling: &Ruling) -> bool {
     let calm = Proportion::of(ruling.calm.iter().map(Outcome::holds));
-    if is_beyond(ruling.bottleneck) || !calm.is_mostly() {
+    is_beyond(ruling.bottleneck) || !calm.is_mostly()
+}
+
+fn verdict(ruling: &mut Ruling, ask_worse: impl FnOnce(&mut Vec<Worse>)) -> Verdict {
+    if is_overloaded(ruling) {
         return Verdict::Overloaded;
+    }
+    if ruling.later.as_ref().is_some_and(|it| it.is_open) {
+        return Verdict::TooShort;
     }
     let back = ruling.back();
     if !back.is_mostly() {

@@ -3,6 +3,7 @@
 use crate::search::Proportion;
 use crate::study::Verdict;
 
+use super::later::Later;
 use super::load::Bottleneck;
 use super::outcome::Outcome;
 use super::stress::Worse;
@@ -24,6 +25,8 @@ pub struct Ruling {
     pub calm: Vec<Outcome>,
     /// What happened to the worse cases, as far as they were asked about.
     pub worse: Vec<Worse>,
+    /// What runs showed that went on; `None` where none had to.
+    pub later: Option<Later>,
     /// The service nearest to its capacity, if nobody retries.
     pub bottleneck: Option<Bottleneck>,
 }

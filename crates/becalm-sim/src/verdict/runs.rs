@@ -8,7 +8,7 @@ use becalm::rng::{Random, SplitMix64};
 use crate::engine::parallel::each_in_order_telling;
 use crate::record::Recording;
 use crate::scenario::Scenario;
-use crate::study::Plan;
+use crate::study::{Plan, Verdict};
 use crate::world::Stopped;
 
 use super::too_much::TooMuch;
@@ -92,12 +92,38 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         all.into_iter().flatten().collect()
     }
 
+    /// Runs those of series 0 that have these places once more, in a scenario that goes on. A run that takes more than it
+    /// may is left out, and refuses nothing: the question was answered without it.
+    pub(super) fn again<T: Send>(
+        &self,
+        scenario: &Scenario,
+        places: &[u32],
+        judge: impl Fn(&Recording) -> T + Sync,
+    ) -> Vec<T> {
+        self.announce(places.len() as u64);
+        let run = |place: &u32| {
+            let recording = (self.run)(scenario, seed(self.plan.seed, 0, *place));
+            self.events.fetch_add(recording.events, Ordering::Relaxed);
+            recording.stopped.is_none().then(|| judge(&recording))
+        };
+        let told = |_: usize| self.tell();
+        let all = each_in_order_telling(places, self.plan.threads, run, told);
+        all.into_iter().flatten().collect()
+    }
+
     fn tell(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(progress) = self.plan.progress {
             let planned = self.planned.load(Ordering::Relaxed);
             let expected = self.expected.load(Ordering::Relaxed);
             progress(done, planned.max(expected).max(done));
+        }
+    }
+
+    /// Tells the verdict on a contender, where that is wanted.
+    pub(super) fn ruled(&self, name: &str, verdict: Verdict) {
+        if let Some(tell) = self.plan.ruled {
+            tell(name, verdict);
         }
     }
 

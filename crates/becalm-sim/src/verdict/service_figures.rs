@@ -2,14 +2,14 @@
 
 use crate::change::Place;
 use crate::scenario::{Scenario, Service};
-use crate::study::{Figure, ServicePhase, ServiceSeen, figure};
+use crate::study::{Figure, ServicePhase, ServiceSeen};
 
+use super::figures::mean_of;
 use super::load::accepts;
-use super::numbers::median;
 use super::outcome::{Outcome, ratio};
 use super::services::{Flow, PhaseOf, Seen, callers};
 
-/// What each service of several saw, by the median over the runs.
+/// What each service of several saw, by the mean over the runs.
 pub(super) fn over_runs(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<ServiceSeen> {
     if scenario.services.len() < 2 {
         return Vec::new();
@@ -46,51 +46,80 @@ const PHASES: &[(&str, PhaseOf)] = &[
 ];
 
 fn phase(name: &'static str, seen: &[&Seen], of: PhaseOf, callers: &[Place]) -> ServicePhase {
-    let typical =
-        |value: &dyn Fn(&Flow) -> Option<f64>| median(seen.iter().filter_map(|it| value(of(it))));
-    let attempts = callers.iter().enumerate();
+    let mut intervals = Vec::new();
+    let mut typical = |key: &str, value: &dyn Fn(&Flow) -> Option<f64>| {
+        let figure = mean_of("", "", "", &each(seen, |it| value(of(it))));
+        let ends = figure.value.and(figure.interval);
+        intervals.extend(ends.map(|ends| (key.to_owned(), ends)));
+        figure.value
+    };
+    let (arrivals, queue) = (
+        typical("arrivals", &|it| Some(it.arrivals())),
+        typical("queue", &|it| Some(f64::from(it.queue))),
+    );
+    let amplification = typical("amplification", &Flow::amplification);
+    let attempts = callers.iter().enumerate().filter_map(|(at, caller)| {
+        let per_call = typical(caller.name(), &|it| it.attempts(at))?;
+        Some((caller.name().to_owned(), per_call))
+    });
+    let attempts = attempts.collect();
     ServicePhase {
         name,
-        arrivals: typical(&|it| Some(it.arrivals())).unwrap_or_default(),
-        amplification: typical(&Flow::amplification),
-        queue: typical(&|it| Some(f64::from(it.queue))).unwrap_or_default(),
-        attempts: attempts
-            .filter_map(|(at, caller)| {
-                Some((caller.name().to_owned(), typical(&|it| it.attempts(at))?))
-            })
-            .collect(),
+        arrivals: arrivals.unwrap_or_default(),
+        amplification,
+        queue: queue.unwrap_or_default(),
+        attempts,
+        intervals,
     }
+}
+
+/// What each run has one of, of those that have it. What one of several runs alone has is no figure of them.
+fn each(seen: &[&Seen], of: impl Fn(&Seen) -> Option<f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = seen.iter().filter_map(|it| of(it)).collect();
+    if values.len() < seen.len().min(2) {
+        values.clear();
+    }
+    values
 }
 
 fn figures(seen: &[&Seen], service: &Service, is_triggered: bool) -> Vec<Figure> {
     let capacity = accepts(service);
-    let typical = |of: &dyn Fn(&Seen) -> Option<f64>| median(seen.iter().filter_map(|it| of(it)));
-    let during = typical(&|it| it.during.amplification());
+    let figure = |id, title, unit, of: &dyn Fn(&Seen) -> Option<f64>| {
+        mean_of(id, title, unit, &each(seen, of))
+    };
     vec![
-        figure!("arrivals_end": "requests at the end", "/s" =
-            typical(&|it| Some(it.tail.arrivals()))),
-        Figure::new(
+        figure("arrivals_end", "requests at the end", "/s", &|it| {
+            Some(it.tail.arrivals())
+        }),
+        figure(
             "pressure_end",
             "times its capacity, at the end",
             "",
-            typical(&|it| {
+            &|it| {
                 let pressure = it.tail.arrivals() / capacity;
                 (capacity.is_finite() && pressure.is_finite()).then_some(pressure)
-            }),
+            },
         ),
-        figure!("amplification": "amplification", "" = typical(&|it| it.whole.amplification())),
-        figure!("amplification_during": "amplification during the trigger", "" =
-            during.filter(|_| is_triggered)),
-        figure!("attempts_per_call": "attempts for each call to it", "" =
-            typical(&|it| attempts_per_call(&it.whole))),
-        Figure::new(
-            "queue_most",
-            "longest queue",
+        figure("amplification", "amplification", "", &|it| {
+            it.whole.amplification()
+        }),
+        figure(
+            "amplification_during",
+            "amplification during the trigger",
             "",
-            // Nothing waits where there are as many workers as are wanted.
-            typical(&|it| Some(f64::from(it.whole.queue)))
-                .filter(|_| service.workers != Service::UNLIMITED),
+            &|it| it.during.amplification().filter(|_| is_triggered),
         ),
+        figure(
+            "attempts_per_call",
+            "attempts for each call to it",
+            "",
+            &|it| attempts_per_call(&it.whole),
+        ),
+        figure("queue_most", "longest queue", "", &|it| {
+            // Nothing waits where there are as many workers as are wanted.
+            let waits = service.workers != Service::UNLIMITED;
+            waits.then(|| f64::from(it.whole.queue))
+        }),
     ]
 }
 

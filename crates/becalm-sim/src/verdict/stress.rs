@@ -7,7 +7,9 @@ use crate::scenario::{Effect, Scenario, Trigger, scaled};
 use crate::search::Proportion;
 
 use super::judge::judge;
+use super::later::later;
 use super::load::bottleneck;
+use super::outcome::Outcome;
 use super::runs::Runs;
 use super::variation::{longer, louder};
 
@@ -96,18 +98,21 @@ impl Stress {
         })
     }
 
-    /// Runs it so many times, with the seeds of the scenario itself: what differs is the case alone.
+    /// Runs it so many times, with the seeds of the scenario itself: what differs is the case alone. How long it is asked about
+    /// is nobody's wish, so that runs which are not back go on.
     pub(super) fn suffered<R: Fn(&Scenario, u64) -> Recording + Sync>(
         &self,
         runs: &Runs<'_, R>,
         each: u32,
     ) -> Worse {
         let scenario = &self.scenario;
-        let back = runs.each(scenario, 0, each, |it| judge(scenario, it).holds());
+        let outcomes = runs.each(scenario, 0, each, |it| judge(scenario, it));
+        let back = Proportion::of(outcomes.iter().map(Outcome::holds));
+        let later = later(scenario, runs, &outcomes);
         Worse {
             what: self.what.clone(),
             by: self.by,
-            back: Proportion::of(back),
+            back: later.map_or(back, |it| it.back),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! What is there to say about several policies in one scenario?
 
+use std::time::Duration;
+
 use becalm::Policy;
 
 use crate::change::Candidate;
 use crate::record::Recording;
 use crate::scenario::Scenario;
-use crate::study::{Contender, Foretold, Plan, Study};
+use crate::study::{Contender, Foretold, Plan, Study, Verdict};
 use crate::world::{self, Ceiling};
 
 use super::answer;
@@ -77,28 +79,21 @@ pub fn study_with(
     };
     let runs = Runs::new(run, plan);
     let each = plan.runs.unwrap_or(thoroughness.runs).max(1);
-    let scenarios: Vec<Scenario> = candidates.iter().map(|it| it.scenario(&build)).collect();
+    let mut scenarios: Vec<Scenario> = candidates.iter().map(|it| it.scenario(&build)).collect();
     let foretold = Foretold::of(&scenarios, each, thoroughness);
     foretold.check(&scenarios, plan.memory)?;
     runs.expect(foretold.runs);
     if let Some(tell) = plan.foretold {
         tell(&foretold);
     }
+    let asked = scenarios.first().map(|it| it.horizon);
     // All verdicts before any search, which takes many times as long.
-    let mut ruled = Vec::new();
-    for (candidate, scenario) in candidates.iter().zip(scenarios) {
-        let ruling = rule(&scenario, &runs, each);
-        if let Some(too_much) = runs.too_much() {
-            return Err(too_much);
-        }
-        if let Some(tell) = plan.ruled.filter(|_| ruling.is_bounded) {
-            tell(&candidate.name, ruling.verdict);
-        }
-        ruled.push((candidate, scenario, ruling));
-    }
+    let rulings = ruled(candidates, &mut scenarios, &runs, each)?;
+    let went_on = scenarios.first().filter(|it| Some(it.horizon) != asked);
+    let went_on = went_on.map(|it| it.horizon.as_secs_f64());
+    let ruled = candidates.iter().zip(scenarios).zip(rulings);
     let examined: Vec<Examined> = ruled
-        .into_iter()
-        .map(|(candidate, scenario, ruling)| {
+        .map(|((candidate, scenario), ruling)| {
             examine(candidate, scenario, ruling, &runs, each, thoroughness)
         })
         .collect();
@@ -120,7 +115,7 @@ pub fn study_with(
         services = service_courses(&examined);
     }
     Ok(Study {
-        answer: answer::answer(&examined),
+        answer: answer::answer(&examined, went_on),
         contenders: examined.into_iter().map(Examined::contender).collect(),
         charts,
         services,
@@ -128,6 +123,49 @@ pub fn study_with(
         events: runs.events(),
         ..brief.study(plan)
     })
+}
+
+/// The ruling on each scenario, all of which become longer where they may and have to be.
+fn ruled<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    candidates: &[Candidate],
+    scenarios: &mut [Scenario],
+    runs: &Runs<'_, R>,
+    each: u32,
+) -> Result<Vec<Ruling>, TooMuch> {
+    loop {
+        let mut rulings = Vec::new();
+        for (candidate, scenario) in candidates.iter().zip(scenarios.iter()) {
+            let ruling = rule(scenario, runs, each);
+            if let Some(too_much) = runs.too_much() {
+                return Err(too_much);
+            }
+            if ruling.is_bounded && ruling.verdict != Verdict::TooShort {
+                runs.ruled(&candidate.name, ruling.verdict);
+            }
+            rulings.push(ruling);
+        }
+        let Some(longer) = longer_for_all(scenarios, &rulings) else {
+            return Ok(rulings);
+        };
+        for scenario in scenarios.iter_mut() {
+            scenario.horizon = longer;
+        }
+    }
+}
+
+/// How long runs get at most where that is the study's choice.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// The horizon that all runs get where some are too short, and [may go on](Scenario::goes_on): policies are compared over
+/// the same time.
+fn longer_for_all(scenarios: &[Scenario], rulings: &[Ruling]) -> Option<Duration> {
+    let open = rulings.iter().filter(|it| it.verdict == Verdict::TooShort);
+    let needs = open.filter_map(|it| Some(it.later.as_ref()?.needs)).max()?;
+    let longest = scenarios.iter().map(|it| it.horizon).max()?;
+    // In few steps.
+    let needs = needs.max(longest.saturating_mul(3) / 2).min(LONGEST);
+    let is_longer = |it: &Scenario| it.goes_on && it.horizon < needs;
+    scenarios.iter().all(is_longer).then_some(needs)
 }
 
 fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(

@@ -107,7 +107,7 @@ fn each_scaled(distribution: &Distribution, factor: f64) -> Distribution {
 }
 
 /// What a search gives a service to come back in, at least.
-const RESPITE: Duration = Duration::from_secs(20);
+pub(super) const RESPITE: Duration = Duration::from_secs(20);
 
 /// The scenario with half of the time after its triggers: a search makes hundreds of runs, and a
 /// storm that lasts is the dearest of them. Recorded arrivals are played to their end, as what matters of
@@ -122,4 +122,31 @@ pub(super) fn hurried(scenario: &Scenario) -> Scenario {
     let mut hurried = scenario.clone();
     hurried.horizon = end.saturating_add((after / 2).max(RESPITE).min(after));
     hurried
+}
+
+/// What a run that goes on has after its triggers, at least.
+const GOES_ON: Duration = Duration::from_secs(30);
+/// How much longer it is at most.
+const LONGER: Duration = Duration::from_secs(60);
+/// Events that it may take at most.
+const MOST_EVENTS: u64 = 5_000_000;
+
+/// The scenario with four times as much time after its triggers, or a minute more: what is not back by then is taken to stay down.
+///
+/// `None` where nobody would call any more, as recorded arrivals have an end; and where a run takes so many events that
+/// one which goes on would take more than it may.
+pub(super) fn prolonged(scenario: &Scenario, events: u64) -> Option<Scenario> {
+    let mut populations = scenario.populations.iter();
+    let is_recorded = populations.any(|it| matches!(it.arrivals, Arrivals::Trace(_)));
+    let after = scenario.horizon.saturating_sub(scenario.triggers_end());
+    let more = after.saturating_mul(4).min(after.saturating_add(LONGER));
+    let more = more.max(GOES_ON);
+    let mut prolonged = scenario.clone();
+    prolonged.horizon = scenario.triggers_end().saturating_add(more);
+    let longer = prolonged
+        .horizon
+        .as_nanos()
+        .div_ceil(scenario.horizon.as_nanos().max(1));
+    let is_too_much = u128::from(events) * longer > u128::from(MOST_EVENTS);
+    (!is_recorded && !is_too_much).then_some(prolonged)
 }

@@ -138,3 +138,8 @@ pub fn world(tolerates: f64) -> impl Fn(&Scenario, u64) -> Recording + Sync {
 fn tens(value: f64) -> u32 {
     (value / 10.0).round() as u32 * 10
 }
+
+/// The seconds of a run.
+pub fn length(scenario: &Scenario) -> u32 {
+    tens(scenario.horizon.as_secs_f64() * 10.0) / 10
+}

@@ -80,6 +80,8 @@ fn compare(
     let nothing = Found {
         mean: f64::NAN,
         variance: f64::NAN,
+        fourth: f64::NAN,
+        count: 1.0,
     };
     let found = found.get(retry as usize - 1).unwrap_or(&nothing);
     let calls = float(calls);

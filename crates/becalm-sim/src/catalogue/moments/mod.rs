@@ -125,20 +125,34 @@ fn answer(contenders: &[Contender]) -> String {
 }
 
 fn figures(policy: &Policy, found: &[Found]) -> Vec<Figure> {
-    let millis = |nanos: f64| Some(nanos / 1e6);
     let step = |index: usize| policy.schedule().nth(index).map(|step| step.mean);
     let planned = |index| step(index).map(|mean| mean.as_secs_f64() * 1e3);
     let (first, last) = (found.first(), found.last());
-    let mean = |found: Option<&Found>| found.and_then(|it| millis(it.mean));
-    let deviation = |found: Option<&Found>| found.and_then(|it| millis(it.variance.sqrt()));
+    let figure = |id, title, found: Option<&Found>, of: fn(&Found) -> [f64; 2]| {
+        let value = found.map(|it| of(it).map(|it| it / 1e6));
+        let value = value.filter(|it| it[0].is_finite());
+        let ends = value.filter(|it| it[1].is_finite());
+        Figure::new(id, title, "ms", value.map(|it| it[0]))
+            .within(ends.map(|[value, error]| (value - NORMAL * error, value + NORMAL * error)))
+    };
     let last_index = found.len().saturating_sub(1);
     vec![
-        Figure::new("first_mean_ms", "First delay: mean", "ms", mean(first)),
+        figure("first_mean_ms", "First delay: mean", first, Found::of_mean),
         figure!("first_planned_ms": "First delay: mean by formula", "ms" = planned(0)),
-        figure!("first_deviation_ms": "First delay: deviation", "ms" = deviation(first)),
-        Figure::new("last_mean_ms", "Last delay: mean", "ms", mean(last)),
+        figure(
+            "first_deviation_ms",
+            "First delay: deviation",
+            first,
+            Found::of_deviation,
+        ),
+        figure("last_mean_ms", "Last delay: mean", last, Found::of_mean),
         figure!("last_planned_ms": "Last delay: mean by formula", "ms" = planned(last_index)),
-        figure!("last_deviation_ms": "Last delay: deviation", "ms" = deviation(last)),
+        figure(
+            "last_deviation_ms",
+            "Last delay: deviation",
+            last,
+            Found::of_deviation,
+        ),
     ]
 }
 
@@ -209,7 +223,13 @@ fn draws_of(lone: &Lone, seed: u64, retries: u64, calls: Range<u64>) -> Vec<Vec<
 struct Found {
     mean: f64,
     variance: f64,
+    /// The fourth central moment.
+    fourth: f64,
+    count: f64,
 }
+
+/// The 97.5th percentile of the normal distribution: of so many delays Student's is the same.
+const NORMAL: f64 = 1.96;
 
 impl Found {
     fn of(delays: &[u64]) -> Self {
@@ -217,6 +237,29 @@ impl Found {
         let mean = delays.iter().map(|delay| float(*delay)).sum::<f64>() / count;
         let off = |delay: &u64| (float(*delay) - mean) * (float(*delay) - mean);
         let variance = delays.iter().map(off).sum::<f64>() / (count - 1.0).max(1.0);
-        Self { mean, variance }
+        let fourth = delays.iter().map(|it| off(it) * off(it)).sum::<f64>() / count;
+        Self {
+            mean,
+            variance,
+            fourth,
+            count,
+        }
+    }
+
+    /// The mean, and its standard error.
+    fn of_mean(&self) -> [f64; 2] {
+        [self.mean, (self.variance / self.count).sqrt()]
+    }
+
+    /// The deviation, and its standard error, whatever the distribution (H. Cramér, *Mathematical Methods of Statistics*, 1946,
+    /// 27.4).
+    fn of_deviation(&self) -> [f64; 2] {
+        let deviation = self.variance.sqrt();
+        let of_variance =
+            ((self.fourth - self.variance * self.variance).max(0.0) / self.count).sqrt();
+        [
+            deviation,
+            of_variance / (2.0 * deviation).max(f64::MIN_POSITIVE),
+        ]
     }
 }

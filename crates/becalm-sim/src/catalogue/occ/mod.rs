@@ -206,7 +206,15 @@ fn figures(contest: &Contest, trials: &Trials, runs: u32) -> Vec<Figure> {
             1.0,
         ),
         figure!("written_share": "Clients that have written", "%" =
-            Some(100.0 * written(contest, trials, runs))),
+            Some(100.0 * written(contest, trials, runs)))
+        .within((freedom > 0).then(|| {
+            let half = student(freedom) * trials.lost.error;
+            let share = |lost: f64| (100.0 * (1.0 - lost / clients)).clamp(0.0, 100.0);
+            (
+                share(trials.lost.value + half),
+                share(trials.lost.value - half),
+            )
+        })),
     ]
 }
 

@@ -74,7 +74,7 @@ pub use refusal::InvalidFile;
 
 const KEYS: &[Key<Scenario>] = &[
     key!(name: TEXT, "\"orders\""),
-    key!(horizon: LENGTH, "\"60s\""),
+    key!(horizon: LENGTH),
     key!(bucket: LENGTH),
     section!("network": network, |it, files| rows::table(NETWORK, it, files, Network::default())),
     // These are read one after the other: errors name their sections.
@@ -145,12 +145,11 @@ pub fn load(path: &Path) -> Result<Scenario, InvalidFile> {
 /// A policy that would be refused on reading: an invalid one, or one with a custom backoff.
 pub fn write(scenario: &Scenario) -> Result<String, InvalidFile> {
     let mut lines = Lines::default();
-    rows::write(
-        KEYS,
-        scenario,
-        &Scenario::new("", Duration::ZERO),
-        &mut lines,
-    );
+    let mut whole = scenario.clone();
+    if scenario.goes_on {
+        whole.horizon = Duration::ZERO;
+    }
+    rows::write(KEYS, &whole, &Scenario::new("", Duration::ZERO), &mut lines);
     if scenario.network != Network::default() {
         lines.header("[network]");
         rows::write(NETWORK, &scenario.network, &Network::default(), &mut lines);
@@ -210,6 +209,9 @@ fn scenario<'a>(
     }
     for section in &sections.triggers {
         scenario.triggers.push(trigger::read(section)?);
+    }
+    if whole.get("horizon").is_none() {
+        scenario = scenario.any_horizon();
     }
     sections.check()?;
     match scenario.validate() {

@@ -37,7 +37,7 @@ fn schema() -> Json {
     let default = Scenario::new("", std::time::Duration::from_secs(60));
     let mut whole = table(super::KEYS, &default, "## Keys of the file");
     // Without one it has that of its file.
-    whole["required"] = json!(["horizon", "service", "population"]);
+    whole["required"] = json!(["service", "population"]);
     whole["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     whole["$id"] = "https://github.com/becalm-rs/becalm/docs/scenario.schema.json".into();
     whole["title"] = "A scenario of the storm simulator".into();

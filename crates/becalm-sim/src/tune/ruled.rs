@@ -1,0 +1,92 @@
+//! What is the verdict on the recommended and on the given policy, by the judge of a study?
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::record::Recording;
+use crate::scenario::Scenario;
+use crate::study::Verdict;
+use crate::verdict::{Ruling, Runs, is_bounded, rule};
+
+/// The verdicts that a study with as many runs and the same seed gives; `None` where nothing bounds a service.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Ruled {
+    /// On the recommended policy.
+    pub recommended: Option<Verdict>,
+    /// On the given policy.
+    pub given: Option<Verdict>,
+    /// The horizon that is long enough, where the runs are too short to say.
+    pub needs: Option<Duration>,
+}
+
+/// The ruling of a study.
+pub(super) fn ruling<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+) -> Option<Ruling> {
+    is_bounded(scenario).then(|| rule(scenario, runs, each))
+}
+
+/// The scenario with runs that are long enough to rule on it, where their length is not the user's choice.
+pub(super) fn long_enough<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    mut scenario: Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+) -> Scenario {
+    if scenario.goes_on {
+        let ruling = ruling(&scenario, runs, each);
+        scenario.horizon = needs(ruling.as_ref()).unwrap_or(scenario.horizon);
+    }
+    scenario
+}
+
+/// How long runs have to be, where this one says so.
+fn needs(ruling: Option<&Ruling>) -> Option<Duration> {
+    let ruling = ruling.filter(|it| it.verdict == Verdict::TooShort)?;
+    Some(ruling.later.as_ref()?.needs)
+}
+
+impl Ruled {
+    /// The given policy is ruled on once where it stays.
+    pub(super) fn of(
+        is_kept: bool,
+        recommended: impl FnOnce() -> Option<Ruling>,
+        given: impl FnOnce() -> Option<Ruling>,
+    ) -> Self {
+        let given = given();
+        let other = (!is_kept).then(recommended);
+        let (recommended, given) = (other.as_ref().unwrap_or(&given).as_ref(), given.as_ref());
+        let needs = [needs(recommended), needs(given)]
+            .into_iter()
+            .flatten()
+            .max();
+        Self {
+            recommended: recommended.map(|it| it.verdict),
+            given: given.map(|it| it.verdict),
+            needs,
+        }
+    }
+
+    /// `By the judge of a study the verdict on the recommended policy is stable, and on the given one metastable.`
+    pub(super) fn sentence(&self, is_kept: bool) -> Option<String> {
+        let (new, old) = (self.recommended?.as_str(), self.given?.as_str());
+        let mut sentence = if is_kept {
+            format!("By the judge of a study the verdict on the given policy is {old}")
+        } else {
+            format!(
+                "By the judge of a study the verdict on the recommended policy is {new}, and on the given one {old}"
+            )
+        };
+        if let Some(needs) = self.needs {
+            let needs = needs.as_secs();
+            let _ = write!(
+                sentence,
+                ": the runs end before it is seen whether the service comes back, so make the horizon at least {needs} s"
+            );
+        }
+        sentence.push('.');
+        Some(sentence)
+    }
+}

@@ -1,0 +1,158 @@
+//! Would the verdict be another one if the runs went on?
+//!
+//! Without this a verdict hangs on the horizon: a service whose queue still shrinks is down after 15 s, and up after 25 s.
+
+use std::time::Duration;
+
+use crate::record::Recording;
+use crate::scenario::{Phases, Scenario};
+use crate::search::Proportion;
+
+use super::judge::judge;
+use super::outcome::{Outcome, recovery_times};
+use super::runs::Runs;
+use super::variation::{RESPITE, prolonged};
+
+/// What runs show that go on beyond the end of their scenario.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Later {
+    /// How long they are.
+    pub horizon: Duration,
+    /// The runs that went on: those that were not back, or, where all were back soon before their end, the first ones.
+    pub went_on: Proportion,
+    /// Seconds after the triggers until they came back, of those that did and had not been back before.
+    pub times: Vec<f64>,
+    /// Runs that are not back even then, and still on their way.
+    pub settling: u32,
+    /// The horizon that is long enough to see it, as far as this is known.
+    pub needs: Duration,
+    /// Runs of all that are back in the end.
+    pub back: Proportion,
+    /// Whether the verdict may be another one with a longer horizon.
+    pub is_open: bool,
+}
+
+/// Runs that go on before it is believed that all of their kind end like them.
+const FEW: usize = 2;
+
+/// Lets the runs go on that were not back. `None` where all were.
+pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    outcomes: &[Outcome],
+) -> Option<Later> {
+    let is_late = |(at, it): (u32, &Outcome)| (!it.holds()).then_some((at, it.is_settling));
+    let late: Vec<(u32, bool)> = (0..).zip(outcomes).filter_map(is_late).collect();
+    let back = Proportion::of(outcomes.iter().map(Outcome::holds));
+    let after = scenario.horizon.saturating_sub(scenario.triggers_end());
+    if scenario.triggers.is_empty() || late.is_empty() {
+        return None;
+    }
+    let mut later = Later {
+        horizon: scenario.horizon,
+        went_on: Proportion::default(),
+        times: Vec::new(),
+        settling: count(late.iter().filter(|it| it.1)),
+        needs: whole(scenario.horizon.saturating_add(after)),
+        back,
+        is_open: false,
+    };
+    let events = outcomes.iter().map(|it| it.events).max();
+    let Some(longer) = prolonged(scenario, events.unwrap_or_default()) else {
+        later.is_open = kind(back) != kind(more(back, later.settling));
+        return Some(later);
+    };
+    later.horizon = longer.horizon;
+    later.needs = whole(longer.horizon);
+    let of = |these: &[u32]| runs.again(&longer, these, |it| judge(&longer, it));
+    let late: Vec<u32> = late.iter().map(|it| it.0).collect();
+    let (few, rest) = late.split_at(late.len().min(FEW));
+    let mut outcomes = of(few);
+    let is_down = |it: &Outcome| !it.holds() && !it.is_settling;
+    if !outcomes.iter().all(is_down) {
+        outcomes.extend(of(rest));
+    }
+    later.went_on = Proportion::of(outcomes.iter().map(Outcome::holds));
+    later.settling = count(outcomes.iter().filter(|it| !it.holds() && it.is_settling));
+    let times = recovery_times(&outcomes).into_iter();
+    later.times = times.filter(|it| it.is_finite()).collect();
+    if later.settling == 0 {
+        later.needs = needs(&longer, &later.times);
+    }
+    later.back = more(back, later.went_on.successes);
+    later.is_open = kind(back) != kind(more(later.back, later.settling));
+    Some(later)
+}
+
+/// Lets some runs go on where all were back, soon before their end: a storm may come later, as delays grow. `None` where none is
+/// down then.
+pub(super) fn falls<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    outcomes: &[Outcome],
+) -> Option<Later> {
+    let after = scenario.horizon.saturating_sub(scenario.triggers_end());
+    let events = outcomes.iter().map(|it| it.events).max()?;
+    if scenario.triggers.is_empty() || after >= RESPITE {
+        return None;
+    }
+    let longer = prolonged(scenario, events)?;
+    let first: Vec<u32> = (0..count(outcomes.iter()).min(2)).collect();
+    let held = runs.again(&longer, &first, |it| judge(&longer, it).holds());
+    let went_on = Proportion::of(held);
+    let lost = went_on.runs - went_on.successes;
+    let all = count(outcomes.iter());
+    (lost > 0).then(|| Later {
+        horizon: longer.horizon,
+        went_on,
+        times: Vec::new(),
+        settling: 0,
+        needs: whole(longer.horizon),
+        back: Proportion {
+            successes: all.saturating_sub(lost),
+            runs: all,
+        },
+        is_open: true,
+    })
+}
+
+fn count<T>(these: impl Iterator<Item = T>) -> u32 {
+    u32::try_from(these.count()).unwrap_or(u32::MAX)
+}
+
+/// What a verdict makes of so many runs that are back.
+fn kind(back: Proportion) -> (bool, bool) {
+    (back.is_mostly(), back.is_all())
+}
+
+fn more(back: Proportion, others: u32) -> Proportion {
+    Proportion {
+        successes: back.successes.saturating_add(others).min(back.runs),
+        ..back
+    }
+}
+
+/// The horizon with which these times are well within what can be judged: [`Phases`] leave a window and an attempt at
+/// the end, and the last quarter says what it all came to.
+fn needs(longer: &Scenario, times: &[f64]) -> Duration {
+    let phases = Phases::of(longer);
+    let buckets = |count: usize| {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        longer.bucket.saturating_mul(count)
+    };
+    let slowest = times.iter().copied().fold(0.0, f64::max);
+    let slowest = Duration::try_from_secs_f64(slowest * 1.5).unwrap_or(Duration::MAX);
+    let margin = buckets(3 * phases.window + (phases.after.end - phases.settled));
+    let needs = longer
+        .triggers_end()
+        .saturating_add(slowest)
+        .saturating_add(margin);
+    whole(needs).min(whole(longer.horizon))
+}
+
+/// The next multiple of five seconds.
+fn whole(time: Duration) -> Duration {
+    let fives = time.as_nanos().div_ceil(5_000_000_000);
+    Duration::from_secs(u64::try_from(fives * 5).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,223 @@
+//! Does a verdict hang on the horizon? A run that ends too soon is told as such, and never as metastable.
+
+use std::time::Duration;
+
+use becalm::{Budget, Policy};
+use becalm_sim::record::Recording;
+use becalm_sim::scenario::{
+    Arrivals, Distribution, Effect, Population, Scenario, Service, Trigger,
+};
+use becalm_sim::study::{Plan, Verdict};
+use becalm_sim::verdict::{Brief, Ruling, Runs, Thoroughness, rule, study_with};
+use becalm_sim::world;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// 200 requests per second can be served; a hang from 10 s on.
+#[derive(Debug, Clone)]
+struct Drawn {
+    load: f64,
+    queue: Option<u32>,
+    timeout_ms: u64,
+    policy: Policy,
+    hang_ms: u64,
+}
+
+impl Drawn {
+    fn scenario(&self, after: u64) -> Scenario {
+        let time = Distribution::Exponential(Duration::from_millis(20));
+        let service = Service::new("orders", 4, time);
+        let service = match self.queue {
+            Some(places) => service.queue(places),
+            None => service,
+        };
+        let clients = Population::new(
+            "users",
+            "orders",
+            Arrivals::Poisson(self.load),
+            self.policy.clone(),
+        )
+        .timeout(Duration::from_millis(self.timeout_ms));
+        let hang = Effect::Hang {
+            service: "orders".into(),
+        };
+        let trigger = Trigger::new(seconds(10), Duration::from_millis(self.hang_ms), hang);
+        let mut scenario = Scenario::new("drawn", Duration::ZERO)
+            .service(service)
+            .population(clients)
+            .trigger(trigger);
+        scenario.horizon = scenario.triggers_end() + seconds(after);
+        scenario
+    }
+
+    fn ruled(&self, after: u64, each: u32) -> Ruling {
+        let plan = Plan::default();
+        let run: fn(&Scenario, u64) -> Recording = world::run;
+        rule(&self.scenario(after), &Runs::new(run, &plan), each)
+    }
+}
+
+/// What waits when the hang ends is served at the rate that load leaves: 40 a second of 320.
+fn slow() -> Drawn {
+    Drawn {
+        load: 160.0,
+        queue: None,
+        timeout_ms: 250,
+        policy: Policy::default().attempts(1),
+        hang_ms: 2_000,
+    }
+}
+
+#[test]
+fn s4_a_queue_that_still_shrinks_is_too_short_and_the_horizon_that_it_says_is_enough() {
+    let ruling = slow().ruled(3, 5);
+    assert_eq!(ruling.verdict, Verdict::TooShort, "{}", ruling.evidence);
+    let later = ruling.later.expect("runs went on");
+    for words in [
+        "The runs end too soon to say: in 5 of 5 runs the service is not back 3.0 s after the trigger",
+        "in 5 of 5 runs that go on it comes back, typically ",
+        &format!("Make the horizon at least {} s.", later.needs.as_secs()),
+    ] {
+        assert!(
+            ruling.evidence.contains(words),
+            "{words}: {}",
+            ruling.evidence
+        );
+    }
+    let enough = later.needs.saturating_sub(seconds(12)).as_secs();
+    let ruling = slow().ruled(enough, 5);
+    assert!(ruling.verdict.is_back(), "{}", ruling.evidence);
+    let ruling = slow().ruled(4 * enough, 5);
+    assert!(ruling.verdict.is_back(), "{}", ruling.evidence);
+}
+
+/// Of 10 s of hang there is what is served in 40 s.
+#[test]
+fn s4_a_run_that_goes_on_and_is_still_not_back_is_too_short_while_its_queue_shrinks() {
+    let slower = Drawn {
+        hang_ms: 10_000,
+        ..slow()
+    };
+    let ruling = slower.ruled(3, 5);
+    assert_eq!(ruling.verdict, Verdict::TooShort, "{}", ruling.evidence);
+    let words = "and at the end it is still on its way";
+    assert!(ruling.evidence.contains(words), "{}", ruling.evidence);
+}
+
+#[test]
+fn s4_a_storm_is_metastable_however_short_and_however_long_its_runs_are() {
+    let policy = Policy::fixed(Duration::ZERO).budget(Budget::None);
+    let storm = Drawn {
+        queue: Some(200),
+        policy,
+        ..slow()
+    };
+    for after in [3, 12, 60] {
+        let ruling = storm.ruled(after, 5);
+        assert_eq!(ruling.verdict, Verdict::Metastable, "{}", ruling.evidence);
+    }
+}
+
+/// What is worse is asked about for as long as it takes.
+#[test]
+fn s4_a_stable_service_is_no_vulnerable_one_because_of_a_short_horizon() {
+    let quick = Drawn {
+        load: 60.0,
+        queue: Some(50),
+        ..slow()
+    };
+    let verdicts = [3, 10, 40].map(|after| quick.ruled(after, 5).verdict);
+    assert_eq!(verdicts, [Verdict::Stable; 3]);
+}
+
+#[test]
+fn s4_where_the_horizon_is_the_studys_choice_it_takes_as_long_as_it_needs() {
+    let plan = Plan::default();
+    let candidates = [becalm_sim::catalogue::Candidate::new("own", slow().policy)];
+    let study = |goes_on: bool| {
+        let build = |policy: &Policy| {
+            let mut scenario = slow().scenario(3).under(policy);
+            scenario.goes_on = goes_on;
+            scenario
+        };
+        let run: fn(&Scenario, u64) -> Recording = world::run;
+        let thorough = Thoroughness::QUICK;
+        study_with(run, &Brief::default(), thorough, &candidates, &plan, build).expect("small")
+    };
+    let asked = study(false);
+    assert_eq!(asked.contenders[0].verdict, Some(Verdict::TooShort));
+    let needs = asked.contenders[0]
+        .value("needed_horizon_s")
+        .expect("a figure");
+    assert!(needs > 15.0, "{needs}");
+    let chosen = study(true);
+    assert!(chosen.contenders[0].verdict.is_some_and(Verdict::is_back));
+    assert!(chosen.answer.contains("The runs are "), "{}", chosen.answer);
+    assert_eq!(chosen.contenders[0].value("needed_horizon_s"), None);
+}
+
+fn any_scenario() -> impl Strategy<Value = Drawn> {
+    let policy = (1_u32..5, 0_u8..4, 0_u64..400).prop_map(|(attempts, budget, base)| {
+        let policy = Policy::default().attempts(attempts);
+        let policy = policy.base(Duration::from_millis(base));
+        match budget {
+            0 => policy,
+            1 => policy.budget(Budget::None),
+            2 => policy.budget(Budget::ratio(0.3).burst(2_000.0)),
+            _ => policy.budget(Budget::first_tries(0.5)),
+        }
+    });
+    let queue = prop_oneof![Just(None), (10_u32..1_000).prop_map(Some)];
+    let times = (50_u64..1_000, 200_u64..4_000);
+    (30.0..190.0, queue, times, policy).prop_map(|(load, queue, (timeout_ms, hang_ms), policy)| {
+        Drawn {
+            load,
+            queue,
+            timeout_ms,
+            policy,
+            hang_ms,
+        }
+    })
+}
+
+/// Of 10 drawn services none may; of 80 (`scripts/prove horizons`) one: a storm that chance ends after minutes.
+#[test]
+fn s4_a_longer_horizon_never_makes_a_metastable_service_a_stable_one_or_the_reverse() {
+    let config = Config::default();
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let cases: u32 =
+        std::env::var("BECALM_HORIZONS").map_or(10, |it| it.parse().expect("a number"));
+    let (mut seen, mut off) = ([0_u32; 4], Vec::new());
+    for _ in 0..cases {
+        let drawn = any_scenario()
+            .new_tree(&mut runner)
+            .expect("a scenario")
+            .current();
+        let verdicts = [3, 8, 20, 80].map(|after| drawn.ruled(after, 3).verdict);
+        for verdict in verdicts {
+            let at = match verdict {
+                Verdict::Stable | Verdict::Vulnerable => 0,
+                Verdict::TooShort => 1,
+                Verdict::Metastable => 2,
+                _ => 3,
+            };
+            seen[at] += 1;
+        }
+        let has = |wanted| verdicts.contains(&wanted);
+        if has(Verdict::Metastable) && has(Verdict::Stable) {
+            off.push((verdicts, drawn));
+        }
+    }
+    println!("{seen:?} of {cases}, off: {off:#?}");
+    assert!(off.len() * 50 <= cases as usize, "{off:#?}");
+    assert!(
+        seen.iter().take(3).all(|it| *it > 0),
+        "nothing was asked: {seen:?}"
+    );
+}
