@@ -302,8 +302,8 @@ fn lines_that_cannot_be_read_are_told_and_what_cannot_be_fitted_is_refused_with_
             &["damaged.log is of no format"],
         ),
         (
-            &["fit", "damaged.log", "--format", "apache"],
-            &["no format is called apache"],
+            &["fit", "damaged.log", "--format", "iis"],
+            &["no format is called iis"],
         ),
         (
             &["fit", "damaged.log", "--log-format", "$status"],

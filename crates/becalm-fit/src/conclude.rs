@@ -214,7 +214,7 @@ const fn knee_of(workers: Option<&Workers>) -> Knee {
 
 /// The share of answers that are failures of the service; so many refusals are some, too.
 #[expect(clippy::cast_precision_loss)]
-fn failures(ends: Ends, refused: u64) -> Known<f64> {
+pub fn failures(ends: Ends, refused: u64) -> Known<f64> {
     let (failed, answers) = (ends.failed + refused, ends.answered + refused);
     let because = format!("{failed} of {answers} answers");
     let (failed, all) = (failed as f64, answers.max(1) as f64);

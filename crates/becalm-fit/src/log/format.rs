@@ -4,11 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::csv::Columns;
+use super::fields::Fields;
 use super::front::Front;
 use super::names::Names;
 use super::parts::{Line, Why};
 use super::template::Template;
-use super::{Refusal, alb, haproxy, json, written};
+use super::w3c::Header;
+use super::{Refusal, alb, apache, elb, haproxy, json, shapes, unknown, written};
 
 /// A format of access logs.
 #[derive(Debug, Clone)]
@@ -24,6 +26,8 @@ enum Reads {
     Alb(Template),
     Haproxy,
     Json,
+    Fields(Fields),
+    W3c(Header),
     Csv(Columns),
 }
 
@@ -35,26 +39,43 @@ pub enum Kind {
     Nginx,
     /// Envoy's text, as it is by default or as Istio has it.
     Envoy,
+    /// Apache, in one of its own formats with `%D` behind it.
+    Apache,
+    /// Traefik's `common`.
+    Traefik,
     /// A JSON object in each line.
     Json,
+    /// `name=value` in each line.
+    Pairs,
     /// HAProxy's `option httplog`.
     Haproxy,
     /// AWS's Application Load Balancer.
     Alb,
+    /// AWS's Classic Load Balancer.
+    Elb,
     /// A table with a header.
     Csv,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 10] = [
         Self::Json,
         Self::Csv,
         Self::Haproxy,
         Self::Alb,
+        Self::Elb,
         Self::Envoy,
+        Self::Traefik,
         Self::Nginx,
+        Self::Pairs,
+        Self::Apache,
     ];
+
+    /// Whether the first lines may say it: Apache's whole numbers look like those of others, which are another unit.
+    fn is_plain(self) -> bool {
+        self != Self::Apache
+    }
 
     /// Its name on a command line.
     pub const fn as_str(self) -> &'static str {
@@ -65,6 +86,10 @@ impl Kind {
             Self::Haproxy => "haproxy",
             Self::Alb => "alb",
             Self::Csv => "csv",
+            Self::Elb => "elb",
+            Self::Pairs => "pairs",
+            Self::Apache => "apache",
+            Self::Traefik => "traefik",
         }
     }
 
@@ -72,23 +97,40 @@ impl Kind {
     fn formats(self, first: &[u8]) -> Vec<Format> {
         let written = |known: &[(&'static str, &str)]| {
             let known = known.iter().filter_map(|(name, text)| {
-                Some(Format::new(
-                    name,
-                    Reads::Template(written::template(text).ok()?),
-                ))
+                // nginx writes seconds with a decimal point.
+                let template = written::template(text).ok()?.decimal();
+                Some(Format::new(name, Reads::Template(template)))
             });
             known.collect()
         };
-        let one = |name, reads| vec![Format::new(name, reads)];
+        let one = |name, reads| Format::new(name, reads);
         match self {
             Self::Nginx => written(&written::NGINX),
             Self::Envoy => written(&written::ENVOY),
-            Self::Json => one("JSON", Reads::Json),
-            Self::Haproxy => one("HAProxy, httplog", Reads::Haproxy),
-            Self::Alb => one(
-                "AWS, Application Load Balancer",
-                Reads::Alb(alb::template()),
-            ),
+            Self::Apache => written(&apache::KNOWN),
+            Self::Traefik => written(&written::TRAEFIK),
+            Self::Json => {
+                let programs = shapes::programs().map(|(name, it)| one(name, Reads::Fields(it)));
+                programs.chain([one("JSON", Reads::Json)]).collect()
+            }
+            Self::Pairs => {
+                let (name, fields) = shapes::pairs();
+                vec![one(name, Reads::Fields(fields))]
+            }
+            Self::Haproxy => vec![one("HAProxy, httplog", Reads::Haproxy)],
+            Self::Alb => {
+                let new = one(
+                    "AWS, Application Load Balancer",
+                    Reads::Alb(alb::template()),
+                );
+                let name = "AWS, Application Load Balancer before 2018";
+                let old = elb::old().map(|it| one(name, Reads::Alb(it)));
+                [new].into_iter().chain(old).collect()
+            }
+            Self::Elb => vec![one(
+                "AWS, Classic Load Balancer",
+                Reads::Template(elb::classic()),
+            )],
             Self::Csv => {
                 let columns = Columns::of(first).into_iter();
                 columns
@@ -106,7 +148,7 @@ impl FromStr for Kind {
         let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
         found.ok_or_else(|| {
             format!(
-                "no format is called {text}; there are nginx, envoy, json, haproxy, alb and csv"
+                "no format is called {text}; there are nginx, envoy, apache, traefik, json, pairs, haproxy, alb, elb and csv"
             )
         })
     }
@@ -127,6 +169,8 @@ pub enum Said {
 
 /// The name of a format that somebody wrote down.
 pub const AS_SAID: &str = "as --log-format says";
+/// The name of lines whose fields somebody named.
+pub const AS_NAMED: &str = "as --json-fields says";
 /// Lines that are looked at to find out.
 const LOOKED_AT: usize = 100;
 
@@ -140,6 +184,12 @@ impl Format {
     pub fn written(text: &str) -> Result<Self, Refusal> {
         let reads = Reads::Template(written::template(text)?);
         Ok(Self::new(AS_SAID, reads))
+    }
+
+    /// Lines of JSON, or of `name=value`, whose fields somebody named: `start=ts,duration=took:ms,status=code`.
+    pub fn named(text: &str) -> Result<Self, Refusal> {
+        let fields = Fields::said(text).map_err(|sentence| Refusal::Fields { sentence })?;
+        Ok(Self::new(AS_NAMED, Reads::Fields(fields)))
     }
 
     /// The format of the file that begins so: of those that may be meant, the one that reads most of its lines.
@@ -156,14 +206,16 @@ impl Format {
         if lines.is_empty() {
             return Err(Refusal::Empty { file: file.into() });
         }
-        match (Self::of_lines(&lines, said), said) {
+        let found = Self::of_lines(&lines, said);
+        let by_header = || Self::of_header(beginning, &lines);
+        let found = match said {
+            Said::Nothing => found.or_else(by_header),
+            _ => found,
+        };
+        match (found, said) {
             (Some(format), _) => Ok(format),
             (None, Said::Format(format)) => Err(format.reads_little(file, beginning, &lines)),
-            _ if is_without_times(&lines) => Err(Refusal::WithoutTimes { file: file.into() }),
-            _ => Err(Refusal::Unknown {
-                file: file.into(),
-                json: missing_in_json(&lines),
-            }),
+            _ => Err(unknown::refusal(file.into(), &lines)),
         }
     }
 
@@ -178,12 +230,16 @@ impl Format {
     /// The one that reads most of these lines, if that is more than half; with the shortest front that does.
     fn of_lines(lines: &[&[u8]], said: &Said) -> Option<Self> {
         Front::ALL.into_iter().find_map(|front| {
-            let bare: Vec<_> = lines.iter().filter_map(|it| front.strip(it)).collect();
+            let stripped: Vec<_> = lines.iter().filter_map(|it| front.strip(it)).collect();
+            let bare: Vec<&[u8]> = stripped.iter().map(|it| &**it).collect();
             let first = bare.first()?;
             let formats = match said {
                 Said::Format(format) => vec![format.clone()],
                 Said::Kind(kind) => kind.formats(first),
-                Said::Nothing => Kind::ALL.iter().flat_map(|it| it.formats(first)).collect(),
+                Said::Nothing => {
+                    let plain = Kind::ALL.iter().filter(|it| it.is_plain());
+                    plain.flat_map(|it| it.formats(first)).collect()
+                }
             };
             let mut best = (lines.len() / 2, None);
             for format in formats {
@@ -196,11 +252,24 @@ impl Format {
         })
     }
 
+    /// The one whose columns a remark says, if it reads most of these lines.
+    fn of_header(text: &[u8], lines: &[&[u8]]) -> Option<Self> {
+        let format = Self::new("W3C", Reads::W3c(Header::of(text)?));
+        (2 * format.reads_of(lines) > lines.len()).then_some(format)
+    }
+
     /// Refuses the first lines of a file, most of which it does not read.
     fn reads_little(&self, file: &str, beginning: &[u8], lines: &[&[u8]]) -> Refusal {
         let mut names = Names::default();
         let all = beginning.split(|byte| *byte == b'\n').map(without_return);
         let first = (1..).zip(all).filter(|(_, line)| !says_nothing(line));
+        if let Reads::Fields(fields) = &self.reads {
+            let lacking = unknown::lacking(fields, &first.collect::<Vec<_>>());
+            return Refusal::Lacking {
+                file: file.into(),
+                lacking,
+            };
+        }
         let mut first =
             first.filter_map(|(number, line)| Some((number, self.line(line, &mut names).err()?)));
         let read = self.reads_of(lines);
@@ -230,8 +299,10 @@ impl Format {
     /// What this line is.
     #[inline]
     pub(super) fn line(&self, line: &[u8], names: &mut Names) -> Result<Line, Why> {
-        let line = self.front.strip(line).ok_or(Why::Shape)?;
+        let line = &*self.front.strip(line).ok_or(Why::Shape)?;
         match &self.reads {
+            Reads::Fields(fields) => fields.line(line, names),
+            Reads::W3c(header) => header.line(line, names),
             Reads::Template(template) => {
                 let parts = template.read(line)?;
                 parts.line(names)
@@ -252,8 +323,17 @@ impl Format {
         let mut names = Names::default();
         let read = lines
             .iter()
-            .filter(|line| self.line(line, &mut names).is_ok());
-        read.count()
+            .filter_map(|line| self.line(line, &mut names).ok());
+        let (requests, others): (Vec<_>, Vec<_>) =
+            read.partition(|it| matches!(it, Line::Request(_)));
+        // Of a program's remarks alone nobody knows whether requests are named so.
+        let is_named = matches!(self.reads, Reads::Fields(_));
+        let none = is_named && requests.is_empty();
+        if none {
+            0
+        } else {
+            requests.len() + others.len()
+        }
     }
 }
 
@@ -281,29 +361,9 @@ fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// What the first line of JSON lacks, if most of these are JSON.
-fn missing_in_json(lines: &[&[u8]]) -> Option<Why> {
-    let mut names = Names::default();
-    let read = lines.iter().map(|line| json::line(line, &mut names));
-    let missing = read.filter_map(Result::err).filter(|it| *it != Why::Shape);
-    let missing: Vec<_> = missing.collect();
-    let is_most = 2 * missing.len() > lines.len();
-    missing.first().copied().filter(|_| is_most)
-}
-
 /// An empty line, or a remark.
 pub fn says_nothing(line: &[u8]) -> bool {
     line.is_empty() || line[0] == b'#'
-}
-
-fn is_without_times(lines: &[&[u8]]) -> bool {
-    written::WITHOUT_TIMES.iter().any(|text| {
-        let Ok(shape) = written::shape(text) else {
-            return false;
-        };
-        let read = lines.iter().filter(|line| shape.read(line).is_ok());
-        2 * read.count() > lines.len()
-    })
 }
 
 #[cfg(test)]
@@ -434,6 +494,6 @@ mod tests {
         for kind in Kind::ALL {
             assert_eq!(kind.as_str().parse(), Ok(kind));
         }
-        assert!("apache".parse::<Kind>().is_err());
+        assert!("iis".parse::<Kind>().is_err());
     }
 }

@@ -5,26 +5,35 @@
 
 use serde_json::{Map, Value};
 
+use super::members;
 use super::names::Names;
-use super::number::{MILLISECOND, SECOND, micros, status, whole_number};
+use super::number::{SECOND, micros, status, whole_number};
 use super::parts::{Line, Parts, Why, without_port, without_version};
 use super::stamp::Stamp;
 use super::template::{self, flags_say_left, last_of, of_upstreams};
+use super::unit::{Unit, has_point, with_units};
 
 /// What this line is.
 pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
-    let members = serde_json::from_slice(line).or_else(|_| mended(line));
-    let members = Members::of(members.map_err(|_| Why::Shape)?);
+    let members = Members::of(members::object(line).map_err(|_| Why::Shape)?);
     let moment = |names: &[&str]| match members.get(names) {
         b"-" => Ok(None),
         value => Stamp::read(value).map(Some).ok_or(Why::Moment),
     };
-    let span = |names: &[&str], unit| match members.get(names) {
+    let millis = |names: &[&str]| match members.get(names) {
         b"-" => Ok(None),
-        value => micros(value, unit).map(Some).ok_or(Why::Duration),
+        value => Unit::Millis.micros(value).map(Some).ok_or(Why::Duration),
     };
     let start = moment(&["start_time", "start"])?;
-    let seconds = span(&["request_time"], SECOND)?;
+    // nginx's have a decimal point: of others nobody knows what they are.
+    let seconds = match members.get(&["request_time"]) {
+        b"-" => None,
+        value => {
+            let seconds = micros(value, SECOND).ok_or(Why::Duration)?;
+            let says_unit = has_point(value);
+            Some(says_unit.then_some(seconds).ok_or(Why::Unit)?)
+        }
+    };
     let ends = [
         "msec",
         "time_iso8601",
@@ -35,17 +44,13 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
         "time",
     ];
     // Whoever has nginx's time has nginx's moment, which is the end; of others nobody knows whether it is the start.
-    let end = moment(if seconds.is_some() { &ends } else { &ends[..4] });
-    let millis = span(&["duration", "duration_ms"], MILLISECOND)?;
-    // Envoy's are whole: of others nobody knows whether they are seconds.
-    if seconds.is_none() && members.get(&["duration"]).contains(&b'.') {
-        return Err(Why::Duration);
-    }
+    let end = moment(if seconds.is_some() { &ends } else { &ends[..4] })?;
+    let others = match members.named_unit("duration")? {
+        None => members.whole_millis(start.is_none() && end.is_none())?,
+        others => others,
+    };
     let (tried_before, at_nginx) = of_upstreams(members.get(&["upstream_response_time"]), SECOND)?;
-    let at_envoy = span(
-        &["x_envoy_upstream_service_time", "upstream_service_time"],
-        MILLISECOND,
-    )?;
+    let at_envoy = millis(&["x_envoy_upstream_service_time", "upstream_service_time"])?;
     let attempts = whole_number(members.get(&["upstream_request_attempt_count"])).unwrap_or(1);
     let retries = u32::try_from(attempts).map_or(0, |it| it.saturating_sub(1));
     let upstream = members.get(&["upstream_host", "upstream_addr"]);
@@ -54,11 +59,11 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
     let ids = if start.is_some() { 4 } else { 3 };
     let parts = Parts {
         start,
-        end: end?,
-        duration: seconds.or(millis),
+        end,
+        duration: seconds.or(others),
         upstream_duration: at_nginx.or(at_envoy),
         tried_before,
-        sent_after: span(&["request_duration"], MILLISECOND)?,
+        sent_after: millis(&["request_duration"])?,
         status: match members.get(&["response_code", "status"]) {
             b"-" => None,
             value => Some(status(value).ok_or(Why::Status)?),
@@ -81,26 +86,44 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
     parts.line(names)
 }
 
-/// nginx writes bytes that are no UTF-8 as they are with `escape=json`, and as `\xE9` without it; neither is JSON.
-#[cold]
-fn mended(line: &[u8]) -> serde_json::Result<Map<String, Value>> {
-    serde_json::from_str(&String::from_utf8_lossy(line).replace("\\x", "\\\\x"))
-}
-
 /// The members of a line, as text.
 struct Members(Vec<(String, String)>);
 
 impl Members {
     fn of(members: Map<String, Value>) -> Self {
         let members = members.into_iter().filter_map(|(name, value)| {
-            let value = match value {
-                Value::String(text) => text,
-                Value::Number(number) => number.to_string(),
-                _ => return None,
-            };
+            let value = members::text(&value)?.into_owned();
             Some((name.to_ascii_lowercase().replace('-', "_"), value))
         });
         Self(members.collect())
+    }
+
+    /// Envoy's duration: whole milliseconds, beside Envoy's own name for the start.
+    fn whole_millis(&self, has_no_moment: bool) -> Result<Option<u64>, Why> {
+        let value = self.get(&["duration"]);
+        let text = std::str::from_utf8(value).unwrap_or_default();
+        if value == b"-" || self.get(&["request_time"]) != b"-" {
+            return Ok(None);
+        }
+        if let Some(micros) = with_units(text) {
+            return Ok(Some(micros));
+        }
+        let micros = Unit::Millis.micros(value).ok_or(Why::Duration)?;
+        let is_envoy = self.get(&["start_time"]) != b"-" && !value.contains(&b'.');
+        let is_known = is_envoy || has_no_moment;
+        is_known.then_some(Some(micros)).ok_or(Why::Unit)
+    }
+
+    /// A duration whose name says its unit: `duration_ms`, `duration_us`.
+    fn named_unit(&self, name: &str) -> Result<Option<u64>, Why> {
+        for unit in ["s", "ms", "us", "ns"] {
+            let value = self.get(&[&format!("{name}_{unit}")]);
+            if value != b"-" {
+                let micros = Unit::named(unit).and_then(|it| it.micros(value));
+                return micros.map(Some).ok_or(Why::Duration);
+            }
+        }
+        Ok(None)
     }
 
     /// What the first of these names says; a dash where none says anything.
@@ -179,7 +202,15 @@ mod tests {
     #[test]
     fn a_duration_that_may_be_seconds_is_not_read_as_milliseconds() {
         for (member, expected) in [
-            (r#""duration":0.017"#, Err(Why::Duration)),
+            (r#""duration":0.017"#, Err(Why::Unit)),
+            (
+                r#""start":"5","start_time":"-","duration":17"#,
+                Err(Why::Unit),
+            ),
+            (r#""request_time":17"#, Err(Why::Unit)),
+            (r#""request_time":0"#, Ok(0)),
+            (r#""duration":"17ms""#, Ok(17_000)),
+            (r#""duration_us":"17000""#, Ok(17_000)),
             (r#""duration":17"#, Ok(17_000)),
             (r#""duration_ms":17.5"#, Ok(17_500)),
             (r#""duration":0.017,"request_time":0.017"#, Ok(17_000)),

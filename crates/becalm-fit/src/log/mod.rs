@@ -2,30 +2,42 @@
 //!
 //! One file a format; all of them fill in the parts of a line, and one place makes a request of those.
 
+mod advice;
 mod alb;
+mod apache;
 mod beginning;
 mod csv;
 mod directive;
+mod elb;
+mod fields;
 mod format;
 mod front;
 mod haproxy;
 mod json;
 mod lines;
+mod members;
 mod names;
 mod number;
 mod parts;
 mod reader;
 mod refusal;
+mod shapes;
 mod stamp;
 mod template;
+mod unit;
+mod unknown;
+mod w3c;
 mod written;
 
 use std::io::Read;
 
+pub use advice::of_format as advice;
+pub use fields::Role;
 pub use format::{Format, Kind, Said};
 pub use parts::Why;
 pub use reader::{Reader, Tally};
 pub use refusal::Refusal;
+pub use unit::Unit;
 pub use written::{ADVICE, ADVISED};
 
 use crate::Request;
@@ -137,6 +149,13 @@ impl<R: Read> Log<R> {
     pub fn upstream(&mut self, name: &str) -> u32 {
         self.names.upstream(name.as_bytes())
     }
+}
+
+/// The moment that this text says, in microseconds since the epoch: in a form that lines of logs have.
+pub fn moment(text: &str) -> Option<i64> {
+    let text = text.as_bytes();
+    let stamp = stamp::Stamp::read(text).or_else(|| stamp::Stamp::by_size(text));
+    stamp.map(|it| it.micros)
 }
 
 /// Whether no other request is likely to be the same.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::fields::Role;
 use super::names::Names;
 use super::stamp::Stamp;
 use crate::{AtUpstream, Ended, Request};
@@ -75,6 +76,10 @@ pub enum Why {
     Duration,
     /// There is no status where one belongs.
     Status,
+    /// Its duration is a number, and nothing says in which unit.
+    Unit,
+    /// It does not have the member that says this.
+    Lacks(Role),
 }
 
 impl fmt::Display for Why {
@@ -87,6 +92,10 @@ impl fmt::Display for Why {
             }
             Self::Duration => "it says no duration",
             Self::Status => "it says no status",
+            Self::Unit => {
+                "its duration is a number that may be seconds, milliseconds or microseconds"
+            }
+            Self::Lacks(role) => return write!(f, "it does not have the member for {role}"),
         })
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::io;
 
-use super::format::AS_SAID;
+use super::advice;
+use super::format::{AS_NAMED, AS_SAID};
 use super::parts::Why;
 use super::template::Unusable;
-use super::written::ADVICE;
 
 /// Why a log is not read. `Display` names the file, and the line where there is one, and says what to do; it repeats nothing that the
 /// file says.
@@ -41,6 +41,34 @@ pub enum Refusal {
         file: String,
         /// If most of the first lines are JSON: what is missing in the first.
         json: Option<Why>,
+        /// If they have names: what these may mean.
+        names: Option<String>,
+    },
+    /// It has a known format, with a number for a duration that says no unit.
+    WithoutUnits {
+        /// The name of the file.
+        file: String,
+    },
+    /// It is of a program that says too little.
+    TooLittle {
+        /// The name of the file.
+        file: String,
+        /// The program.
+        server: &'static str,
+        /// What is missing.
+        why: &'static str,
+    },
+    /// It does not have the fields that somebody named.
+    Lacking {
+        /// The name of the file.
+        file: String,
+        /// The first line that lacks one, and which.
+        lacking: String,
+    },
+    /// The fields that somebody named are not enough, or none.
+    Fields {
+        /// Why.
+        sentence: String,
     },
     /// Most of its lines are not of its format.
     Unreadable {
@@ -76,25 +104,60 @@ impl fmt::Display for Refusal {
                 "{file} is compressed; give it on standard input: zcat {file} | becalm fit -"
             ),
             Self::Empty { file } => write!(f, "{file} has no requests in it"),
-            Self::WithoutTimes { file } => write!(
+            Self::WithoutTimes { file } => {
+                write!(
+                    f,
+                    "{file} does not say how long a request took, as the combined format of nginx, Apache and gunicorn never \
+                     does. Write the line of your server into its configuration (nginx's into the http section, used by \
+                     access_log /var/log/nginx/becalm.log becalm;, ingress-nginx's into its ConfigMap):"
+                )?;
+                f.write_str("\n")?;
+                for server in ["nginx", "ingress-nginx", "Apache", "gunicorn"] {
+                    write!(f, "\n    {server}: {}", advice::of(server))?;
+                }
+                f.write_str("\n\nAn hour of it is enough.")
+            }
+            Self::WithoutUnits { file } => write!(
                 f,
-                "{file} does not say how long a request took, as nginx's and Apache's combined format never does. Write \
-                 this into nginx's http section, and use it (access_log /var/log/nginx/becalm.log becalm;):\n\n    {ADVICE}\n\n\
-                 An hour of it is enough."
+                "{file}: its durations are whole numbers, which may be microseconds (%D of Apache, of Tomcat from version 10 on and of \
+                 gunicorn), milliseconds (%D of Tomcat before) or seconds (%T), and becalm does not guess. If Apache wrote it with \
+                 %D: --format apache. Otherwise say how its lines are written, such as --log-format '%h %l %u %t \"%r\" %s %b \
+                 %{{ms}}T' for milliseconds at the end. What serves better, as it has finer moments:\n\n    Apache: {}",
+                advice::of("Apache")
             ),
+            Self::TooLittle { file, server, why } => write!(
+                f,
+                "{file} {why}, as {server} writes them. What makes {server} say it:\n\n    {}",
+                advice::of(server)
+            ),
+            Self::Lacking { file, lacking } => write!(
+                f,
+                "{file}: {lacking}; --json-fields names what each line has, with dots into what is inside of objects"
+            ),
+            Self::Fields { sentence } => write!(f, "--json-fields: {sentence}"),
             Self::Unknown {
                 file,
                 json: Some(why),
-            } => write!(
+                names,
+            } => {
+                write!(f, "{file} has JSON in its lines, but of the first {why}; ")?;
+                match names {
+                    Some(names) => f.write_str(names),
+                    None => f.write_str(
+                        "name them: --json-fields end=NAME,duration=NAME:UNIT,status=NAME (docs/fit.md)",
+                    ),
+                }
+            }
+            Self::Unknown {
+                file,
+                names: Some(names),
+                ..
+            } => write!(f, "{file} has names and values in its lines; {names}"),
+            Self::Unknown { file, .. } => write!(
                 f,
-                "{file} has JSON in its lines, but of the first {why}; the names that are known are start_time, duration and \
-                 response_code, or msec, request_time and status, among others (docs/fit.md)"
-            ),
-            Self::Unknown { file, json: None } => write!(
-                f,
-                "{file} is of no format that is known (nginx, Envoy, JSON, HAProxy's httplog, AWS's load balancer, CSV with \
-                 the header start,duration,status); say how its lines are written with --log-format, as nginx's \
-                 log_format, Envoy's or gunicorn's has it"
+                "{file} is of no format that is known (nginx, Envoy, Traefik, JSON, HAProxy's httplog, AWS's load balancers, \
+                 CSV with the header start,duration,status); say how its lines are written with --log-format, as nginx's \
+                 log_format, Apache's LogFormat, Envoy's or gunicorn's has it"
             ),
             Self::Unreadable {
                 file,
@@ -111,7 +174,9 @@ impl fmt::Display for Refusal {
                 if let Some((line, why)) = first.first() {
                     write!(f, "; line {line}: {why}")?;
                 }
-                f.write_str(if *format == AS_SAID {
+                f.write_str(if *format == AS_NAMED {
+                    "; --json-fields has to name what each line of a request has"
+                } else if *format == AS_SAID {
                     "; its text has to be what wrote these lines, letter by letter"
                 } else {
                     "; say how its lines are written with --log-format, or name another format with --format"
@@ -143,17 +208,17 @@ impl From<Unusable> for Refusal {
                     "two fields stand side by side, and nobody knows where the first ends; write something between them"
                 }
                 Unusable::NoDuration => {
-                    "it says no duration; add $request_time (nginx), %DURATION% (Envoy) or %(L)s (gunicorn)"
+                    "it says no duration; add $request_time (nginx), %D (Apache), %DURATION% (Envoy) or %(L)s (gunicorn)"
                 }
                 Unusable::NoMoment => {
-                    "it says no moment; add $msec (nginx), %START_TIME% (Envoy) or %(created)f (gunicorn)"
+                    "it says no moment; add $msec (nginx), %{usec}t (Apache), %START_TIME% (Envoy) or %(created)f (gunicorn)"
                 }
                 Unusable::Directive => {
                     "it begins as nginx's log_format does and goes on otherwise; give one whole directive, or the text between \
                      its quotes"
                 }
                 Unusable::NoStatus => {
-                    "it says no status; add $status (nginx), %RESPONSE_CODE% (Envoy) or %(s)s (gunicorn)"
+                    "it says no status; add $status (nginx), %>s (Apache), %RESPONSE_CODE% (Envoy) or %(s)s (gunicorn)"
                 }
             },
         }

@@ -1,6 +1,7 @@
 //! When was it, as a log writes it?
 
 use super::number::{SECOND, micros, whole_number};
+use super::unit::Unit;
 
 /// A moment of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub struct Stamp {
 
 /// The first second of the year 2200: nobody's log, but somebody's milliseconds.
 const LATEST: u64 = 7_258_118_400;
+/// A second of the year 2001: what is earlier as milliseconds is later as seconds.
+const EARLIEST: u64 = 1_000_000_000;
 
 impl Stamp {
     /// Seconds since the epoch (`1700000000.123`), RFC 3339 (`2026-11-23T11:02:31.123Z`, also with a space for the `T`, and
@@ -32,6 +35,25 @@ impl Stamp {
     /// Digits in a unit of this many microseconds.
     pub fn in_unit(text: &[u8], unit: u64) -> Option<Self> {
         Self::of(micros(text, unit)?, 0)
+    }
+
+    /// Microseconds since the epoch.
+    pub fn of_micros(micros: u64) -> Option<Self> {
+        Self::of(micros, 0)
+    }
+
+    /// Milliseconds, microseconds or nanoseconds since the epoch, of which this century leaves one.
+    pub fn by_size(text: &[u8]) -> Option<Self> {
+        let end = text.iter().position(|byte| *byte == b'.');
+        let whole = whole_number(&text[..end.unwrap_or(text.len())])?;
+        let units = [
+            (1_000, Unit::Millis),
+            (1_000_000, Unit::Micros),
+            (1_000_000_000, Unit::Nanos),
+        ];
+        let of_size = |(each, _): &(u64, Unit)| (EARLIEST..LATEST).contains(&(whole / each));
+        let (_, unit) = units.into_iter().find(of_size)?;
+        Self::of(unit.micros(text)?, 0)
     }
 
     /// The one of these two, both of one moment, that tells more of it; the other one, if both tell as much.

@@ -2,9 +2,10 @@
 
 use memchr::{memchr, memchr_iter};
 
-use super::number::{micros, status, whole_number};
+use super::number::{SECOND, micros, status, whole_number};
 use super::parts::{Parts, Why, without_port, without_version};
 use super::stamp::{Stamp, inner_space};
+use super::unit::has_point;
 
 /// A format of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +26,15 @@ struct Piece {
 pub enum Field {
     Start,
     End,
+    /// Since the epoch, in a unit of this many microseconds.
+    StartIn(u64),
+    EndIn(u64),
     /// In a unit of this many microseconds.
     Duration(u64),
+    /// Seconds of a program that writes them with a decimal point: without one, they may be another unit.
+    DecimalSeconds,
+    /// One of several that make up the whole, in a unit of this many microseconds; -1 of what was not done.
+    DurationPart(u64),
     /// One for each upstream that was tried, in a unit of this many microseconds.
     UpstreamDuration(u64),
     /// Until the request was sent on, in a unit of this many microseconds.
@@ -78,12 +86,12 @@ impl Template {
     pub fn new(tokens: Vec<Token>) -> Result<Self, Unusable> {
         let template = Self::shape(tokens)?;
         let has = |wanted: fn(Field) -> bool| template.pieces.iter().any(|it| wanted(it.field));
-        let is_timed = has(|it| matches!(it, Field::Duration(_) | Field::UpstreamDuration(_)))
-            || has(|it| it == Field::Start) && has(|it| it == Field::End);
-        if !is_timed {
+        let starts = has(|it| matches!(it, Field::Start | Field::StartIn(_)));
+        let ends = has(|it| matches!(it, Field::End | Field::EndIn(_)));
+        if !(has(Field::is_duration) || starts && ends) {
             return Err(Unusable::NoDuration);
         }
-        if !has(|it| matches!(it, Field::Start | Field::End)) {
+        if !starts && !ends {
             return Err(Unusable::NoMoment);
         }
         if !has(|it| it == Field::Status) {
@@ -114,6 +122,16 @@ impl Template {
             }
         }
         Ok(template)
+    }
+
+    /// The same, of a program that writes seconds with a decimal point.
+    pub fn decimal(mut self) -> Self {
+        for piece in &mut self.pieces {
+            if piece.field == Field::Duration(SECOND) {
+                piece.field = Field::DecimalSeconds;
+            }
+        }
+        self
     }
 
     /// The parts of a line.
@@ -177,6 +195,16 @@ fn goes_on(text: &[u8], at: usize) -> bool {
 }
 
 impl Field {
+    const fn is_duration(self) -> bool {
+        matches!(
+            self,
+            Self::Duration(_)
+                | Self::DecimalSeconds
+                | Self::DurationPart(_)
+                | Self::UpstreamDuration(_)
+        )
+    }
+
     fn is_list(self) -> bool {
         matches!(
             self,
@@ -191,6 +219,17 @@ impl Field {
             Self::End => parts.end = Some(finest(parts.end, value)?),
             Self::Duration(unit) => {
                 parts.duration = Some(micros(value, unit).ok_or(Why::Duration)?);
+            }
+            Self::StartIn(unit) => parts.start = Some(counted(value, unit)?),
+            Self::EndIn(unit) => parts.end = Some(counted(value, unit)?),
+            Self::DecimalSeconds => {
+                let micros = micros(value, SECOND).ok_or(Why::Duration)?;
+                parts.duration = Some(has_point(value).then_some(micros).ok_or(Why::Unit)?);
+            }
+            Self::DurationPart(_) if value == b"-1" => {}
+            Self::DurationPart(unit) => {
+                let part = micros(value, unit).ok_or(Why::Duration)?;
+                parts.duration = Some(parts.duration.unwrap_or(0).saturating_add(part));
             }
             Self::UpstreamDuration(unit) => {
                 (parts.tried_before, parts.upstream_duration) = of_upstreams(value, unit)?;
@@ -225,6 +264,10 @@ impl Field {
 fn finest(before: Option<Stamp>, value: &[u8]) -> Result<Stamp, Why> {
     let stamp = Stamp::read(value).ok_or(Why::Moment)?;
     Ok(before.map_or(stamp, |before| before.finer(stamp)))
+}
+
+fn counted(value: &[u8], unit: u64) -> Result<Stamp, Why> {
+    Stamp::in_unit(value, unit).ok_or(Why::Moment)
 }
 
 /// `DC`: the client's connection ended; `DR`: the client reset its stream.
@@ -265,7 +308,6 @@ pub fn retries(value: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::number::SECOND;
     use super::*;
 
     fn text(text: &str) -> Token {

@@ -1,8 +1,8 @@
-//! Which format did somebody write down? nginx's `log_format`, Envoy's, or gunicorn's.
+//! Which format did somebody write down? nginx's `log_format`, Apache's, Envoy's, or gunicorn's.
 
-use super::directive;
 use super::number::{MILLISECOND, SECOND};
 use super::template::{Field, Template, Token, Unusable};
+use super::{apache, directive};
 
 /// The line to write into nginx's configuration.
 ///
@@ -102,18 +102,33 @@ pub const ENVOY: [(&str, &str); 2] = [
     ),
 ];
 
-/// The format of this text, or of a `log_format` with it: gunicorn's where it has a `%(`, nginx's where it has a `$`, else Envoy's.
+/// Traefik's `common` (<https://doc.traefik.io/traefik/observability/access-logs/>): what Apache writes, and behind it the request's
+/// number, the names of router and server, and whole milliseconds.
+pub const TRAEFIK: [(&str, &str); 1] = [(
+    "Traefik, common",
+    r#"%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% - %USER% [%START_TIME%] "%REQUEST%" %RESPONSE_CODE% %BYTES_SENT% "%REQ(REFERER)%" "%REQ(USER-AGENT)%" %COUNT% "%ROUTE_NAME%" "%UPSTREAM_HOST%" %DURATION%ms"#,
+)];
+
+/// The format of this text, or of a directive with it: gunicorn's where it has a `%(`, Apache's where it has one of its letters,
+/// nginx's where it has a `$`, else Envoy's.
 pub fn template(text: &str) -> Result<Template, Unusable> {
+    if apache::is_its(text) {
+        return Template::new(tokens(&apache::text(text), apache::field));
+    }
     Template::new(parse(&directive::text(text)?))
 }
 
 /// What lines of this text look like, whether there are requests in them or not.
 pub fn shape(text: &str) -> Result<Template, Unusable> {
+    if apache::is_its(text) {
+        return Template::shape(tokens(text, apache::field));
+    }
     Template::shape(parse(text))
 }
 
 fn parse(text: &str) -> Vec<Token> {
     let text = text.trim_end_matches("\\n").trim_end_matches('\n');
+    let text = &text.replace("\\t", "\t");
     if text.contains("%(") {
         tokens(text, gunicorn)
     } else if text.contains('$') {
@@ -124,7 +139,7 @@ fn parse(text: &str) -> Vec<Token> {
 }
 
 /// The parts of the text; `field` takes one off its front, with its length.
-fn tokens(text: &str, field: fn(&str) -> Option<(Field, usize)>) -> Vec<Token> {
+pub fn tokens(text: &str, field: fn(&str) -> Option<(Field, usize)>) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut between = Vec::new();
     let mut rest = text;
@@ -194,6 +209,7 @@ fn envoy(text: &str) -> Option<(Field, usize)> {
     let length = text.len() - rest.len() + closing + 1;
     let field = match name {
         "START_TIME" => Field::Start,
+        "REQUEST" => Field::RequestLine,
         "DURATION" => Field::Duration(MILLISECOND),
         "REQUEST_DURATION" => Field::SentAfter(MILLISECOND),
         "RESPONSE_CODE" => Field::Status,
