@@ -3,7 +3,7 @@
 //! # Where to look
 //!
 //! A log is read as [`Request`]s, in the order of its lines, which a [`Fit`] takes in ([`Fits`] takes each upstream apart). [`Fitted`] is what they say, each value
-//! with how it is [`Known`], and as a scenario of the storm simulator.
+//! with how it is [`Known`], and as a scenario of the storm simulator. A range of [`prometheus`] says some of it, too.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -24,6 +24,7 @@ mod number;
 mod options;
 mod order;
 mod pool;
+pub mod prometheus;
 mod queue;
 mod repeats;
 mod request;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use becalm_fit::log::Kind;
 
+use super::asked::RangeArgs;
+
 /// Fit a scenario to an access log: what the service can do, and when it is called
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -13,15 +15,19 @@ pub struct Args {
     ///
     /// The files that a rotation left are read as one log, by time. A compressed one comes on standard input: zcat
     /// access.log.2.gz | becalm fit - access.log.1 access.log
-    #[arg(value_name = "LOG", required = true)]
+    #[arg(value_name = "LOG", required_unless_present_any = ["prometheus", "show_query"])]
     pub logs: Vec<PathBuf>,
 
-    /// The format of the lines: nginx, envoy, json, haproxy, alb or csv [default: found out by the first lines]
+    /// The format of the lines: nginx, envoy, apache (with %D), traefik, json, pairs (name=value), haproxy, alb, elb or csv
+    /// [default: found out by the first lines]
     #[arg(long, value_name = "FORMAT", help_heading = LINES)]
     pub format: Option<Kind>,
 
     #[arg(long, value_name = "TEXT", conflicts_with = "format", help_heading = LINES, help = WRITTEN)]
     pub log_format: Option<String>,
+
+    #[arg(long, value_name = "NAMES", conflicts_with_all = ["format", "log_format"], help_heading = LINES, help = NAMED)]
+    pub json_fields: Option<String>,
 
     /// The share of all requests that the log has, above 0 and at most 1 [default: 1]
     ///
@@ -29,6 +35,9 @@ pub struct Args {
     /// gives rates, and no workers and no capacity.
     #[arg(long, value_name = "SHARE", value_parser = share, default_value_t = 1.0, hide_default_value = true, help_heading = LINES)]
     pub sampled: f64,
+
+    #[command(flatten)]
+    pub range: RangeArgs,
 
     /// Read the requests of one upstream alone: its address as the log has it, or its number in the order of appearance
     #[arg(long, value_name = "UPSTREAM", conflicts_with = "split", help_heading = POOLS)]
@@ -63,8 +72,11 @@ pub struct Args {
     pub strict: bool,
 }
 
-const WRITTEN: &str = "How a line is written, as nginx's log_format (its text or the whole directive), Envoy's text format or gunicorn's \
-                       --access-logformat has it";
+const WRITTEN: &str = "How a line is written, as nginx's log_format or Apache's LogFormat (the text or the whole directive), Envoy's text \
+                       format or gunicorn's --access-logformat has it";
+
+const NAMED: &str = "Which members of a JSON object, or of name=value, say what: start=ts,duration=took:ms,status=res.code (and end, client, \
+                     method, target, id, upstream, upstream-time); units are s, ms, us and ns";
 
 const LINES: &str = "Lines";
 const POOLS: &str = "Pools";
@@ -89,14 +101,17 @@ Examples:
   becalm fit /var/log/nginx/becalm.log --out mine.toml && becalm storm mine.toml
   becalm fit access.log access.log.1 --report fit.html
   zcat access.log.2.gz | becalm fit -
-  becalm fit app.log --log-format '$msec $status $request_time' --one-pool";
+  becalm fit app.log --log-format '$msec $status $request_time' --one-pool
+  becalm fit app.json --json-fields end=ts,duration=latency:s,status=status
+  becalm fit --prometheus http://127.0.0.1:9090 --metric http_request_duration_seconds --match '{job=\"orders\"}'";
 
 const AFTER_HELP: &str = "\
 Formats: nginx (any log_format with $request_time and $msec, $time_local or $time_iso8601), Envoy (its default, Istio's, \
-others with --log-format), JSON objects with the names of Envoy Gateway, Istio or nginx, HAProxy's option httplog, AWS's \
-Application Load Balancer, gunicorn with --log-format, and CSV with the header start,duration,status[,client,id,target,\
-upstream]: seconds (or start_ms, duration_us and so on), and as status a number or \"abandoned\". What serves best is \
-nginx's
+others with --log-format), JSON objects of Caddy, Traefik, Kong, pino, Google's load balancer, Envoy Gateway, Istio or \
+nginx, others with --json-fields, name=value, HAProxy's option httplog, AWS's load balancers, Apache with --format apache \
+or --log-format, Traefik's common, gunicorn with --log-format, and CSV with the header start,duration,status[,client,id,\
+target,upstream]: seconds (or start_ms, duration_us and so on), and as status a number or \"abandoned\". No unit is \
+guessed. What serves best is nginx's
 
   log_format becalm '$msec,$request_time,$status,$remote_addr,$http_x_request_id,$upstream_addr,$upstream_response_time';
 
@@ -112,6 +127,14 @@ Examples:
   becalm fit access.log access.log.1 --report fit.html
   zcat access.log.2.gz | becalm fit -
   becalm fit app.log --log-format '$msec $status $request_time' --one-pool
+  becalm fit app.json --json-fields end=ts,duration=latency:s,status=status
+  becalm fit --prometheus http://127.0.0.1:9090 --metric http_request_duration_seconds --match '{job=\"orders\"}'
 
-Exit code: 0; 1 with --strict when the log does not show how much the service can do; 2 for a refused command line or \
+Prometheus: one query asks for rates, times, buckets, failures and processes over --range, and is printed; --show-query \
+prints it and asks nothing. A series of --query has a label becalm (label_replace(.., \"becalm\", \"rate\", \"\", \"\")): \
+rate (answers a second), time_s, time_ms or time_us (what they took, a second), bucket_s, bucket_ms or bucket_us (with le), \
+in_flight, failed (answers a second) or instances. A range shows a capacity where a stretch of it had no room left, and a \
+lower bound elsewhere.
+
+Exit code: 0; 1 with --strict when the log or the range does not show how much the service can do; 2 for a refused command line or \
 log.";

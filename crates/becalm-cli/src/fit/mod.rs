@@ -1,13 +1,17 @@
 //! `becalm fit`: what does an access log say about the service that wrote it?
 
 mod args;
+mod asked;
 mod document;
+mod http;
 mod page;
 mod picture;
+mod range;
 mod reading;
 mod text;
 mod values;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use becalm_fit::Knee;
@@ -26,6 +30,9 @@ pub fn execute(args: &Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<ExitCode, String> {
+    if args.range.show_query {
+        return Ok(usage::print([range::shown_query(&args.range)?]));
+    }
     let mut given = Given::default();
     for log in &args.logs {
         if !given.add(log) {
@@ -33,12 +40,23 @@ fn run(args: &Args) -> Result<ExitCode, String> {
             return Err(format!("{log} is named twice; name each log once"));
         }
     }
+    let file = args
+        .range
+        .prometheus
+        .as_deref()
+        .filter(|it| !it.contains("://"));
+    if let Some(file) = file {
+        given.add(Path::new(file));
+    }
     for output in args.out.iter().chain(&args.report) {
         given.spare(output)?;
     }
     let scenario = args.out.as_deref().map(Output::open).transpose()?;
     let report = args.report.as_deref().map(Output::open).transpose()?;
-    let read = Read::of(args)?;
+    let read = match &args.range.prometheus {
+        Some(source) => range::read(args, source)?,
+        None => Read::of(args)?,
+    };
     let mut written = Vec::new();
     if let Some(file) = scenario {
         written.push(file.write(&read.scenario)?);

@@ -22,6 +22,8 @@ pub struct Read {
     pub tallies: Vec<Tally>,
     /// As TOML.
     pub scenario: String,
+    /// What a Prometheus was asked.
+    pub asked: Option<String>,
 }
 
 /// Requests between two looks at the progress.
@@ -30,10 +32,13 @@ const STRIDE: u64 = 65_536;
 impl Read {
     /// Reads the files that the flags name, as they say.
     pub fn of(args: &Args) -> Result<Self, String> {
-        let said = match (&args.log_format, args.format) {
-            (Some(text), _) => Said::Format(Format::written(text).map_err(|it| it.to_string())?),
-            (None, Some(kind)) => Said::Kind(kind),
-            (None, None) => Said::Nothing,
+        let said = match (&args.log_format, &args.json_fields, args.format) {
+            (Some(text), ..) => Said::Format(Format::written(text).map_err(|it| it.to_string())?),
+            (None, Some(text), _) => {
+                Said::Format(Format::named(text).map_err(|it| it.to_string())?)
+            }
+            (None, None, Some(kind)) => Said::Kind(kind),
+            (None, None, None) => Said::Nothing,
         };
         let mut bytes = 0;
         let mut readers = Vec::new();
@@ -80,6 +85,7 @@ impl Read {
             whole,
             pools,
             tallies,
+            asked: None,
         })
     }
 

@@ -1,9 +1,10 @@
 //! What does a fit say in a terminal?
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use becalm_fit::log::Tally;
+use becalm_fit::log::{Tally, advice};
 use becalm_fit::{Fits, Fitted};
 use becalm_report::format::{plain, seconds};
 use becalm_report::terminal::{FIRST_LINES, fold, width, wrap};
@@ -78,6 +79,12 @@ pub fn text(read: &Read, args: &Args, written: &[PathBuf], stream: Stream) -> St
             text += &filled(columns, "", &file(tally));
         }
     }
+    let is_coarse = |it: &Fitted| it.warnings.iter().any(|it| it.code() == "coarse-stamps");
+    if read.fits().any(is_coarse) {
+        for (server, line) in finer(read) {
+            let _ = writeln!(text, "finer moments, of {server}:\n    {line}");
+        }
+    }
     for (upstream, fitted) in &read.pools {
         let requests = plain_count(fitted.requests);
         let _ = writeln!(text, "pool {upstream}: {requests} requests");
@@ -88,6 +95,10 @@ pub fn text(read: &Read, args: &Args, written: &[PathBuf], stream: Stream) -> St
     }
     for path in written {
         let _ = writeln!(text, "written: {}", shown(&path.display().to_string()));
+    }
+    // In one piece, to be copied.
+    if let Some(query) = &read.asked {
+        let _ = writeln!(text, "asked: {query}");
     }
     text
 }
@@ -202,6 +213,12 @@ pub fn windows(fitted: &Fitted) -> Table {
             )),
         ])
     })
+}
+
+/// What makes the servers that wrote the files write finer moments, each once.
+fn finer(read: &Read) -> BTreeMap<&'static str, &'static str> {
+    let each = read.tallies.iter();
+    each.filter_map(|tally| advice(tally.format)).collect()
 }
 
 /// What was read of a file.
