@@ -16,9 +16,10 @@ use super::nginx;
 use crate::code;
 use crate::document::{Document, Key, Node};
 use crate::evidence::Evidence;
+use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::meant::did_you_mean;
+use crate::meant::{did_you_mean, slip_of};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Refuses, Remedies, Schema, System};
 use crate::systems::kubernetes::{is_number, is_of};
@@ -99,7 +100,7 @@ fn annotations<'a>(
 
 /// Whether an annotation is one of those that are read, or looks like retries.
 fn is_about(name: &str) -> bool {
-    ANNOTATIONS.contains(&name) || crate::hints::looks_like_retries(name)
+    slip_of(name, ANNOTATIONS).is_some() || ANNOTATIONS.contains(&name) || looks_like_retries(name)
 }
 
 pub(super) fn read(reading: &mut Reading<'_>) {

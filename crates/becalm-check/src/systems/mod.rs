@@ -3,6 +3,7 @@
 mod aws_config;
 mod becalm;
 mod cenkalti;
+mod contour;
 mod dapr;
 mod dotnet_resilience;
 mod envoy;
@@ -14,6 +15,7 @@ mod ingress_nginx;
 mod istio;
 mod kong;
 pub(crate) mod kubernetes;
+mod kuma;
 mod linkerd;
 mod methods;
 mod nginx;
@@ -62,7 +64,9 @@ pub(crate) const ALL: &[Row] = &[
     row!(ingress_nginx::INGRESS_NGINX),
     row!(traefik::TRAEFIK),
     row!(kong::KONG),
+    row!(contour::CONTOUR),
     row!(dapr::DAPR),
+    row!(kuma::KUMA),
     row!(grpc::GRPC),
     row!(spring_cloud_gateway::SPRING_CLOUD_GATEWAY),
     row!(resilience4j::RESILIENCE4J),

@@ -183,6 +183,34 @@ pub const TREES: &[Tree] = &[
         keys: &["konghq.com/retries"],
     },
     Tree {
+        name: "contour.yaml",
+        text: r#"{"apiVersion": "projectcontour.io/v1", "kind": "HTTPProxy", "metadata": {"name": "shop"}, "spec": {
+            "virtualhost": {"fqdn": "shop.example.com"}, "routes": [{"conditions": [{"prefix": "/"}],
+                "timeoutPolicy": {"response": "5s", "idle": "10s"},
+                "retryPolicy": {"count": 3, "perTryTimeout": "1s", "retryOn": ["connect-failure", "refused-stream"]},
+                "services": [{"name": "orders", "port": 80}]}]}}"#,
+        keys: &["retryPolicy", "perTryTimeout", "retryOn"],
+    },
+    Tree {
+        name: "contour-ingress.yaml",
+        text: r#"{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "shop", "annotations": {
+            "projectcontour.io/retry-on": "connect-failure", "projectcontour.io/num-retries": "3",
+            "projectcontour.io/per-try-timeout": "1s", "projectcontour.io/response-timeout": "5s"}},
+            "spec": {"rules": [{"host": "shop.example.com"}]}}"#,
+        keys: &[
+            "projectcontour.io/retry-on",
+            "projectcontour.io/num-retries",
+        ],
+    },
+    Tree {
+        name: "kuma.yaml",
+        text: r#"{"apiVersion": "kuma.io/v1alpha1", "kind": "MeshRetry", "metadata": {"name": "orders", "labels": {"kuma.io/mesh": "default"}},
+            "spec": {"targetRef": {"kind": "Mesh"}, "to": [{"targetRef": {"kind": "MeshService", "name": "orders"}, "default": {
+                "http": {"numRetries": 3, "perTryTimeout": "2s", "backOff": {"baseInterval": "50ms", "maxInterval": "1s"},
+                    "retryOn": ["ConnectFailure", "RefusedStream"]}}}]}}"#,
+        keys: &["numRetries", "perTryTimeout", "backOff", "retryOn"],
+    },
+    Tree {
         name: "dapr.yaml",
         text: r#"{"apiVersion": "dapr.io/v1alpha1", "kind": "Resiliency", "metadata": {"name": "shop"}, "spec": {
             "policies": {"timeouts": {"short": "2s"},

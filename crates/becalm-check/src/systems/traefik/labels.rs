@@ -125,7 +125,8 @@ pub fn unread(reading: &mut Reading<'_>, labels: &Node) {
     let mut left = vec![labels];
     while let Some(node) = left.pop() {
         for (key, value) in node.entries() {
-            if key.asked.get() == Some(false) && !told.contains(&key.span) {
+            let is_own = key.name.eq_ignore_ascii_case("maxFailedAttempts");
+            if key.asked.get() == Some(false) && !is_own && !told.contains(&key.span) {
                 let sentence = format!(
                     "`{}` stands in a label where Traefik has no such field: {}",
                     key.name,

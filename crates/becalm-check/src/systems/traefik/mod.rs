@@ -5,8 +5,10 @@
 //! labels: names in any case, and nothing of a file or of a container's labels where one name is unknown. It was not run.
 //!
 //! The middleware `retry` counts attempts, not retries. It repeats a request that did not reach its server, whatever its method; since
-//! 3.7 also those that are answered with a status that is listed, but for POST, PATCH and LOCK. It has no budget.
+//! 3.7 also those that are answered with a status that is listed, but for POST, PATCH and LOCK. It has no budget. The middleware
+//! `buffering` repeats by an expression, whatever the method.
 
+mod buffering;
 mod labels;
 mod retry;
 mod routers;
@@ -44,8 +46,11 @@ pub(super) const TRAEFIK: System = System {
             ("retry", "move it into a middleware, by a name of its own"),
             ("attempts", "move it into `retry` of a middleware"),
         ],
-        // Of Compose, beside the labels: checks of health.
-        own: &[("healthcheck", "retries")],
+        own: &[
+            ("passiveHealthCheck", "maxFailedAttempts"),
+            // Of Compose, beside the labels: checks of health.
+            ("healthcheck", "retries"),
+        ],
         tables: &["retry"],
         ..Schema::OPEN
     },
@@ -53,17 +58,26 @@ pub(super) const TRAEFIK: System = System {
 
 /// What helps against a lint, by its code.
 const REMEDIES: Remedies = &[
-    ("retries-at-once", "set `initialInterval: 100ms`"),
-    ("no-growth", "set `initialInterval: 100ms`"),
+    (
+        "retries-at-once",
+        "use the middleware `retry` with `initialInterval: 100ms`",
+    ),
+    (
+        "no-growth",
+        "use the middleware `retry` with `initialInterval: 100ms`",
+    ),
     (
         "repeats-non-idempotent",
-        "leave `retryNonIdempotentMethod` out",
+        "leave `retryNonIdempotentMethod` out, and of a `retryExpression` each method but GET by `RequestMethod() == \"GET\"`",
     ),
     (
         "repeats-what-may-be-done",
         "leave all but 429 and 503 out of `status`, or `retryNonIdempotentMethod` out",
     ),
-    ("no-deadline", "set `timeout: 10s`"),
+    (
+        "no-deadline",
+        "use the middleware `retry` with `timeout: 10s`",
+    ),
     (
         "waits-exceed-deadline",
         "lower `attempts` or `initialInterval`: Traefik gives up at `timeout`, and after 15 minutes, then with an empty 200",
@@ -233,5 +247,9 @@ fn of_middleware(
     if let Some((key, retry)) = source.entry(body, "retry") {
         let around = routers.around(name);
         retry::read(reading, name, (key, retry), source, &around);
+    }
+    if let Some(buffer) = source.get(body, "buffering") {
+        let around = routers.around(name);
+        buffering::read(reading, name, buffer, source, &around);
     }
 }
