@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use crate::usage::shown;
 
-/// So long for a connection.
+/// For a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// So long for the answer, of which Prometheus takes two minutes for a query at most.
+/// For the answer: by default Prometheus ends a query after two minutes.
 const ANSWER: Duration = Duration::from_secs(130);
-/// So many bytes at most.
+/// Bytes of an answer, at most.
 const MOST: u64 = 256 << 20;
 
 /// The body of what `/api/v1/query_range` below this URL answers; also one that says why the query is refused.
@@ -87,7 +87,7 @@ fn ask(mut stream: TcpStream, request: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// What stands behind the head, unless the status is none of Prometheus's API: 4xx and 5xx come with JSON that says why.
+/// What follows the head, unless the status is none of Prometheus's API: 4xx and 5xx come with JSON that says why.
 fn body(answer: &[u8]) -> Result<Vec<u8>, String> {
     let end = answer.windows(4).position(|it| it == b"\r\n\r\n");
     let end = end.ok_or("does not answer as HTTP has it")?;

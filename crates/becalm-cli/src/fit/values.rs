@@ -143,8 +143,8 @@ pub fn conclusion(fitted: &Fitted) -> String {
             seconds(fitted.time.value)
         ),
         Knee::Open => format!(
-            "The service can serve at least {capacity}/s: the log never filled it, so that nobody knows how much more."
+            "The service can serve at least {capacity}/s, and may do more: nothing that was read filled it."
         ),
-        _ => "The log does not show how much the service can do; it says why.".into(),
+        _ => "What was read does not show how much the service can do; it says why.".into(),
     }
 }

@@ -103,7 +103,7 @@ mod tests {
         let read = classic().read(unsent.as_bytes()).expect("parts");
         assert!(
             read.seen(&mut Names::default()).is_err(),
-            "nobody knows how long it took"
+            "it does not say how long it took"
         );
     }
 }

@@ -115,7 +115,7 @@ impl Fields {
         Err(format!("it does not name {missing}"))
     }
 
-    /// What a program writes of itself. A role may be told by several names, of which the first that a line has counts.
+    /// What a program writes of itself. A role may have several names: the first one that a line has counts.
     pub(super) fn known(
         text: &'static str,
         marks: &'static [(&'static str, &'static str)],

@@ -326,7 +326,7 @@ impl Format {
             .filter_map(|line| self.line(line, &mut names).ok());
         let (requests, others): (Vec<_>, Vec<_>) =
             read.partition(|it| matches!(it, Line::Request(_)));
-        // Of a program's remarks alone nobody knows whether requests are named so.
+        // A program's remarks alone do not say whether its requests have these names.
         let is_named = matches!(self.reads, Reads::Fields(_));
         let none = is_named && requests.is_empty();
         if none {

@@ -50,7 +50,7 @@ impl Front {
     }
 }
 
-/// What stands behind a moment, a host and a program.
+/// What follows a moment, a host and a program.
 fn syslog(line: &[u8]) -> Option<&[u8]> {
     let is_old = line.len() > 16
         && [line[3], line[6], line[9], line[12], line[15]] == *b"  :: "

@@ -25,7 +25,7 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
         value => Unit::Millis.micros(value).map(Some).ok_or(Why::Duration),
     };
     let start = moment(&["start_time", "start"])?;
-    // nginx's have a decimal point: of others nobody knows what they are.
+    // nginx's have a decimal point: others may be another unit.
     let seconds = match members.get(&["request_time"]) {
         b"-" => None,
         value => {

@@ -1,4 +1,4 @@
-//! Which programs write lines of names and values that nobody can mistake? And what might the names of another mean?
+//! Which programs are known by the names in their lines? And what might the names of another mean?
 
 use super::fields::{Fields, Role};
 use super::members::Members;

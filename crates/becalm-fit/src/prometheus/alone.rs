@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::range::Point;
 use crate::pool::WITHIN;
 
-/// So many requests tell what a time is.
+/// Requests that tell what a time is.
 const ENOUGH: f64 = 500.0;
 /// Of the highest rate, a low one is this share at most.
 const LOW: f64 = 0.7;
-/// In a step whose mean time is so many times that of the others, something stood still.
+/// The mean time of a step in which something stood still, by that of the others.
 const STILL: f64 = 3.0;
 /// Few answers at low load are so quick, or quicker.
 const QUICK: f64 = 0.1;
@@ -117,7 +117,7 @@ fn times(shares: &[(f64, f64)]) -> Vec<Duration> {
         let mut before = (0.0, 0.0);
         for (bound, within) in shares {
             if *within >= share {
-                // Nobody knows how long those took that are in the last bucket: half as long again as its beginning.
+                // The last bucket has no end: twice its beginning stands in.
                 let bound = if bound.is_finite() {
                     *bound
                 } else {

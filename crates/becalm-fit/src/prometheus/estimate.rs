@@ -15,9 +15,9 @@ use crate::fitted::{Bursts, Retries};
 use crate::pool::WITHIN;
 use crate::{Ends, FirstTries, Fitted, Found, Knee, Known, Warning};
 
-/// So many wait in each process, by half of one and the squared variation of times, where it has no room.
+/// Requests that wait in each process where it has no room, by half of one and the squared variation of times.
 const WAITING: f64 = 10.0;
-/// So many steps without room are no chance.
+/// Steps without room that are no chance.
 const STEPS: usize = 3;
 /// What is answered without room is the same within this share.
 const SAME: f64 = 0.1;
@@ -29,7 +29,7 @@ const LEAST: f64 = 200.0;
 const APART: f64 = 0.25;
 /// By which share service times are longer than they seem, at least.
 const SLACK: f64 = 0.05;
-/// By so many standard errors the highest of some hundred rates is off.
+/// Standard errors by which the highest of some hundred rates is off.
 const HIGHEST: f64 = 3.0;
 /// By so much more often than at low load are answers quick where some are refused.
 const OFTENER: f64 = 0.02;
@@ -167,7 +167,7 @@ impl Range {
                 workers,
                 workers,
                 None,
-                format!("{rate:.0} a second keep so many busy"),
+                format!("{rate:.0} a second keep {workers} busy"),
             ),
             capacity: Known::measured(
                 rate,
@@ -348,7 +348,7 @@ impl Verdict {
 }
 
 impl Retries {
-    /// What stands in for what nobody asked about.
+    /// What stands in until somebody says it.
     pub(crate) fn usual() -> Self {
         Self {
             by: None,
