@@ -47,7 +47,7 @@ pub fn items<'a>(node: &'a Node, name: &str) -> &'a [Node] {
     }
 }
 
-fn is(key: &Key, field: &str) -> bool {
+pub fn is(key: &Key, field: &str) -> bool {
     key.name == field || (key.name.contains(char::is_uppercase) && key.name == camel(field))
 }
 
@@ -106,6 +106,15 @@ pub const RETRY_POLICY: Message = Message {
          retry_host_predicate retry_options_predicates host_selection_retry_max_attempts \
          retriable_status_codes retry_back_off rate_limited_retry_back_off retriable_headers \
          retriable_request_headers refresh_cluster_on_retry"
+    ),
+};
+
+pub const CORE_RETRY_POLICY: Message = Message {
+    name: "a RetryPolicy of config.core.v3",
+    place: "the `retry_policy` of the filter",
+    fields: list!(
+        "retry_back_off num_retries retry_on retry_priority retry_host_predicate \
+         host_selection_retry_max_attempts"
     ),
 };
 

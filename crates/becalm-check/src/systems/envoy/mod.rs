@@ -5,6 +5,7 @@
 
 mod cluster;
 mod fields;
+mod itself;
 mod methods;
 mod numbers;
 mod retry_policy;
@@ -141,6 +142,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         cluster::check(reading, cluster);
     }
     let clusters = clusters(reading.document);
+    itself::read(reading, &clusters, tree);
     // Those with a table of their own.
     let managers: Vec<_> = (tree.walk())
         .filter_map(|it| Some((field(it, "route_config")?, it)))
@@ -157,6 +159,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
                 if let Some(action) = field(route, "route") {
                     fields::check(reading, action, &ROUTE_ACTION);
                     of_extension(reading, action);
+                    itself::redirects(reading, action);
                     let place = Place {
                         host,
                         route,

@@ -176,7 +176,7 @@ fn times(reading: &mut Reading<'_>, draft: &mut Draft, place: Place<'_>, retry: 
     }
 }
 
-fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
+pub fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
     let Some((key, back_off)) = entry(retry, "retry_back_off") else {
         return;
     };
@@ -239,7 +239,7 @@ fn hint(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
 }
 
 /// Whether anything is repeated.
-fn retry_on(
+pub fn retry_on(
     reading: &mut Reading<'_>,
     draft: &mut Draft,
     key: &Key,

@@ -77,7 +77,7 @@ pub fn of_attempt(
 }
 
 /// Of a cluster that says nothing.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time-out of an attempt begins when there is a connection (`onPoolReady` of `source/common/router/upstream_request.cc`), so that
 /// connecting ends by the cluster's time-out alone.
