@@ -8,6 +8,7 @@ use becalm::duration;
 use crate::below::Below;
 use crate::code::{self, Code};
 use crate::document::{Document, Node, Span};
+use crate::evidence::Evidence;
 use crate::finding::Finding;
 use crate::lints;
 use crate::mapping::{Draft, Mapping};
@@ -28,6 +29,8 @@ pub struct Reading<'a> {
     pub misread: Code,
     /// Of values that a placeholder names a default for, which stands in the tree: the text of the file, by its place.
     pub defaults: HashMap<Span, String>,
+    /// How it is known what this version does, where that is not how it is known of the system.
+    pub evidence: Evidence,
     /// The file that the document is read on top of, as part of one tree.
     pub(crate) below: Option<Below<'a>>,
     pub(crate) system: &'static System,
@@ -52,6 +55,7 @@ impl<'a> Reading<'a> {
             version,
             misread: code::NOT_UNDERSTOOD,
             defaults: HashMap::new(),
+            evidence: system.evidence,
             below: None,
             system,
             findings: Vec::new(),
@@ -271,7 +275,7 @@ impl<'a> Reading<'a> {
         let mapping = Mapping {
             system: self.system.name,
             version: self.version,
-            evidence: self.system.evidence,
+            evidence: self.evidence,
             file: self.document.file.to_owned(),
             span,
             name: name.into(),

@@ -14,15 +14,30 @@ pub enum Client {
     Core,
     /// grpc-js: numbers are numbers, codes are names in any letters, or numbers.
     Js,
+    /// grpc-go: numbers are numbers, fields have any letters (`service_config.go`, read by `encoding/json`).
+    Go,
+    /// grpc-java: it hedges, and reads `perAttemptRecvTimeout` (`ManagedChannelServiceConfig`, `RetriableStream`).
+    Java,
 }
 
 impl Client {
     pub fn of(version: &str) -> Self {
-        if version.starts_with("js") {
-            Self::Js
-        } else {
-            Self::Core
+        match version.split('-').next() {
+            Some("js") => Self::Js,
+            Some("go") => Self::Go,
+            Some("java") => Self::Java,
+            _ => Self::Core,
         }
+    }
+
+    /// Whether numbers have no quotes.
+    pub const fn has_plain_numbers(self) -> bool {
+        matches!(self, Self::Js | Self::Go)
+    }
+
+    /// Whether it reads a `hedgingPolicy`.
+    pub const fn hedges(self) -> bool {
+        matches!(self, Self::Js | Self::Java)
     }
 }
 
@@ -40,7 +55,10 @@ pub fn spelled<'n>(
     if let Some(exact) = of.entry(name) {
         return Some(exact).filter(|(_, node)| !node.is_null());
     }
-    let (key, _) = misspelled(of, name)?;
+    let (key, node) = misspelled(of, name)?;
+    if Client::of(reading.version) == Client::Go {
+        return Some((key, node)).filter(|(_, node)| !node.is_null());
+    }
     let sentence = format!(
         "{} does not read `{}`, only `{name}`; grpc-go reads it in any letters",
         reading.who(),
@@ -67,7 +85,8 @@ pub fn required<'n>(
     span: Span,
 ) -> Option<&'n Node> {
     let who = reading.who();
-    if let (None, Some((key, node))) = (of.entry(name), misspelled(of, name)) {
+    let is_exact = Client::of(reading.version) != Client::Go;
+    if let (true, None, Some((key, node))) = (is_exact, of.entry(name), misspelled(of, name)) {
         let sentence = format!(
             "{who} does not read `{}`, only `{name}`, and refuses the config without it: all calls fail; grpc-go reads it in any letters",
             key.name
@@ -116,7 +135,7 @@ pub fn needed_span(reading: &mut Reading<'_>, node: &Node) -> Option<(Duration, 
 }
 
 fn parsed(client: Client, node: &Node, text: &str) -> Option<Duration> {
-    let is_whole = client == Client::Core
+    let is_whole = client != Client::Js
         || text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(".s");
     (!is_number(node) && is_whole).then(|| crate::reading::proto_duration(text))?
 }

@@ -1,7 +1,8 @@
 //! What does a gRPC service config say about retrying?
 //!
 //! The JSON form of `ServiceConfig` (grpc/grpc-proto, `service_config.proto`; gRFC A6), as two clients of gRPC read
-//! it, which were run: C-core 1.85.1 (C++, Python, Ruby, PHP), and grpc-js 1.14.7 as `grpc@js-1.14`.
+//! it, which were run: C-core 1.85.1 (C++, Python, Ruby, PHP), and grpc-js 1.14.7 as `grpc@js-1.14`; and as two read
+//! it whose source was read: grpc-go as `grpc@go`, grpc-java as `grpc@java`.
 
 mod fields;
 mod hedging;
@@ -22,7 +23,7 @@ use fields::{Client, field, is_list, is_number, is_quoted, number, spelled};
 pub(super) const GRPC: System = System {
     name: "grpc",
     title: "gRPC",
-    versions: &["core-1.85", "js-1.14"],
+    versions: &["core-1.85", "js-1.14", "go", "java"],
     evidence: Evidence::Run,
     form: Form::Tree,
     remedies: REMEDIES,
@@ -75,6 +76,9 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         return;
     };
     reading.misread = code::REFUSED;
+    if matches!(Client::of(reading.version), Client::Go | Client::Java) {
+        reading.evidence = Evidence::Read;
+    }
     is_json(reading);
     if tree.is_table() {
         config(reading, tree);
@@ -103,7 +107,7 @@ fn config(reading: &mut Reading<'_>, config: &Node) {
     let Some(methods) = field(reading, config, "methodConfig") else {
         return;
     };
-    if Client::of(reading.version) == Client::Core && !is_list(methods) {
+    if Client::of(reading.version) != Client::Js && !is_list(methods) {
         let sentence = "`methodConfig` is no list, and the config is refused: all calls fail";
         let remedy = "write a list of entries";
         reading.find(methods.span, code::REFUSED, sentence, remedy);
@@ -166,12 +170,15 @@ fn drafted(reading: &mut Reading<'_>, method: &Node, client: Client) -> Option<(
     let retry = spelled(reading, method, "retryPolicy");
     let hedging = spelled(reading, method, "hedgingPolicy");
     match (retry, hedging) {
-        (Some(_), Some((key, _))) if client == Client::Js => {
-            let sentence = "`hedgingPolicy` stands beside `retryPolicy`, and grpc-js refuses the config: a method is retried or hedged";
+        (Some(_), Some((key, _))) if client.hedges() => {
+            let sentence = format!(
+                "`hedgingPolicy` stands beside `retryPolicy`, which {} refuses: a method is retried or hedged",
+                reading.who()
+            );
             reading.find(key.span, code::REFUSED, sentence, "leave out one of them");
             None
         }
-        (None, Some((key, hedging))) if client == Client::Js => {
+        (None, Some((key, hedging))) if client.hedges() => {
             Some((key.span, hedging::draft(reading, hedging)?))
         }
         (retry, hedging) => {
@@ -243,7 +250,8 @@ fn throttling(reading: &mut Reading<'_>, config: &Node) -> Option<(Budget, Span)
         key.span,
         move |tokens, node| match client {
             Client::Core => tokens >= 1.0 && tokens.fract() == 0.0,
-            Client::Js => tokens > 0.0 && tokens <= 1000.0 && is_number(node),
+            Client::Java => tokens > 0.0,
+            Client::Js | Client::Go => tokens > 0.0 && tokens <= 1000.0 && is_number(node),
         },
     )?;
     // Decimals beyond the third are cut off.
@@ -254,7 +262,8 @@ fn throttling(reading: &mut Reading<'_>, config: &Node) -> Option<(Budget, Span)
         key.span,
         move |ratio, node| match client {
             Client::Core => ratio >= 0.001,
-            Client::Js => ratio > 0.0 && is_number(node),
+            Client::Java => ratio > 0.0,
+            Client::Js | Client::Go => ratio > 0.0 && is_number(node),
         },
     )?;
     #[expect(

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use becalm::retry_on::{Codes, Methods, RetryOn};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn};
 
 use super::bare;
 use super::fields::{Client, is_number, needed_span, number, required};
@@ -41,7 +42,9 @@ pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draf
     let codes = required(reading, retry, "retryableStatusCodes", span);
     if let Some(codes) = codes {
         let listed = self::codes(reading, codes);
-        if codes.items().is_empty() {
+        let may_be_empty = Client::of(reading.version) == Client::Java
+            && retry.entry("perAttemptRecvTimeout").is_some();
+        if codes.items().is_empty() && !may_be_empty {
             let sentence = "an empty `retryableStatusCodes` is refused: all calls fail";
             let remedy = "list at least one, such as \"UNAVAILABLE\"";
             reading.find(codes.span, code::REFUSED, sentence, remedy);
@@ -49,7 +52,29 @@ pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draf
         draft.policy.retry_on = RetryOn::new().methods(Methods::Any).codes(listed).into();
         draft.origin("retry_on", Origin::Line(codes.span));
     }
-    if let Some((_, limit)) = retry.entry("perAttemptRecvTimeout") {
+    let client = Client::of(reading.version);
+    let limit = retry.entry("perAttemptRecvTimeout");
+    if let Some((_, limit)) = limit.filter(|_| client == Client::Java) {
+        let told = super::fields::span(reading, limit);
+        draft.attempt_timeout(told);
+        if let (Some(listed), Some(_)) = (&mut draft.policy.retry_on, draft.policy.attempt_timeout)
+        {
+            let failures = Failures::default().and(FailureKind::TimedOut);
+            *listed = (**listed).clone().failures(failures).into();
+        }
+        let why =
+            "an attempt without a head by then is repeated; in a policy it bounds the whole answer";
+        draft.lose("perAttemptRecvTimeout", why, Some(limit.span));
+    }
+    if let Some((_, limit)) = limit.filter(|_| client == Client::Go) {
+        draft.lose(
+            "perAttemptRecvTimeout",
+            "grpc-go does not read it",
+            Some(limit.span),
+        );
+    }
+    let is_lost = matches!(client, Client::Core | Client::Js);
+    if let Some((_, limit)) = limit.filter(|_| is_lost) {
         let why = "an experiment of C-core: an attempt that has no answer by then is repeated; set `attempt_timeout` for the like, which holds for a whole answer";
         draft.lose("perAttemptRecvTimeout", why, Some(limit.span));
     }
@@ -60,12 +85,12 @@ pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draf
 
 pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, of: &Node, span: Span) -> Option<()> {
     let node = required(reading, of, "maxAttempts", span)?;
-    let is_js = Client::of(reading.version) == Client::Js;
+    let client = Client::of(reading.version);
     let (asked, at) = reading.needed(
         node,
         "a whole number from 2, the first try included",
         |text| {
-            let whole = if is_js {
+            let whole = if client.has_plain_numbers() {
                 let number: f64 = text.parse().ok()?;
                 (is_number(node) && number.fract() == 0.0).then_some(number)?
             } else {
@@ -81,9 +106,18 @@ pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, of: &Node, span: S
     )?;
     draft.policy.attempts = asked.min(MOST_ATTEMPTS);
     if asked > MOST_ATTEMPTS {
-        let how = format!("cut from {asked}: no client of gRPC makes more than {MOST_ATTEMPTS}");
+        let unless = match client {
+            Client::Go => ", unless the program asks for more (`WithMaxCallAttempts`)",
+            Client::Java => {
+                ", unless the program asks for more (`maxRetryAttempts`, `maxHedgedAttempts`)"
+            }
+            Client::Core | Client::Js => "",
+        };
+        let how =
+            format!("cut from {asked}: no client of gRPC makes more than {MOST_ATTEMPTS}{unless}");
         draft.origin("attempts", Origin::Derived(at, how));
-        let sentence = format!("gRPC makes at most {MOST_ATTEMPTS} attempts, and not {asked}");
+        let sentence =
+            format!("gRPC makes at most {MOST_ATTEMPTS} attempts, and not {asked}{unless}");
         let remedy = format!("write {MOST_ATTEMPTS} or less");
         reading.find(at, code::ATTEMPTS_CUT, sentence, remedy);
     } else {
@@ -96,14 +130,16 @@ fn waits(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, span: Span)
     let base = wait(reading, retry, "initialBackoff", span);
     let cap = wait(reading, retry, "maxBackoff", span);
     let multiplier = number(reading, retry, "backoffMultiplier", span, {
-        let is_js = Client::of(reading.version) == Client::Js;
-        move |multiplier, node| multiplier > 0.0 && (!is_js || is_number(node))
+        let client = Client::of(reading.version);
+        move |multiplier, node| multiplier > 0.0 && (!client.has_plain_numbers() || is_number(node))
     });
     let ((base, at), (cap, cap_at), (multiplier, multiplier_at)) = (base?, cap?, multiplier?);
     if base > cap {
         let sentence = match Client::of(reading.version) {
-            Client::Core => "the first wait is `maxBackoff`, as `initialBackoff` is longer",
-            Client::Js => {
+            Client::Core | Client::Go => {
+                "the first wait is `maxBackoff`, as `initialBackoff` is longer"
+            }
+            Client::Js | Client::Java => {
                 "the first wait is longer than `maxBackoff`, which bounds the later ones alone"
             }
         };
@@ -134,7 +170,7 @@ fn waits(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, span: Span)
 fn wait(reading: &mut Reading<'_>, retry: &Node, name: &str, at: Span) -> Option<(Duration, Span)> {
     let node = required(reading, retry, name, at)?;
     let (wait, at) = needed_span(reading, node)?;
-    if wait.is_zero() && Client::of(reading.version) == Client::Core {
+    if wait.is_zero() && Client::of(reading.version) != Client::Js {
         let sentence = format!("`{name}` is 0, which is refused: all calls fail");
         reading.find(at, code::REFUSED, sentence, "set more than 0s");
     }
@@ -152,7 +188,7 @@ pub fn codes(reading: &mut Reading<'_>, list: &Node) -> Codes {
             |text| {
                 if is_number(node) {
                     let number = text.parse().ok().filter(|it: &u32| *it <= 16)?;
-                    return (client == Client::Js).then_some(number);
+                    return (client != Client::Core).then_some(number);
                 }
                 let is_spelled =
                     client == Client::Js || !text.contains(|c: char| c.is_ascii_lowercase());

@@ -38,6 +38,7 @@ pub fn total(reading: &mut Reading<'_>, draft: &mut Draft, method: &Node) {
             let remedy = "set the time-out of the call itself in code";
             reading.note(at, code::TIMEOUT_IGNORED, sentence, remedy);
         }
+        Client::Go | Client::Java => draft.deadline(Told::Is(timeout, at)),
         Client::Js => {
             // service-config.js, validateMethodConfig: the digits behind the point are taken as nanoseconds.
             let whole = Duration::from_secs(timeout.as_secs());
