@@ -64,6 +64,9 @@ pub fn check_and(
     }
     unread(files, &read, &all, &mut checked);
     checked.findings.append(&mut judge(&checked.mappings));
+    for (file, read) in files.iter().zip(&read).filter(|(_, read)| read.is_list) {
+        name_resources(file.name, read, &mut checked.findings);
+    }
     for (file, text) in files.iter().zip(&texts) {
         allowed::take(file.name, text, &mut checked.findings, &mut checked.allowed);
     }
@@ -79,6 +82,16 @@ pub fn check_and(
         .findings
         .retain(|it| told.insert((it.file.clone(), it.span, it.code, it.sentence.clone())));
     checked
+}
+
+/// Names the resource that each finding of a list is about: a line of what a cluster prints says little.
+fn name_resources(file: &str, read: &Parsed, findings: &mut [Finding]) {
+    for finding in findings.iter_mut().filter(|it| it.file == file) {
+        let resource = read.trees.iter().rfind(|it| it.span <= finding.span);
+        if let Some(resource) = resource.filter(|it| it.at(&["metadata", "name"]).is_some()) {
+            finding.sentence = format!("{}: {}", systems::named(resource), finding.sentence);
+        }
+    }
 }
 
 /// Tells of keys that look like retries, and that no system asked for.

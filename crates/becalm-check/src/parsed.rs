@@ -17,6 +17,8 @@ pub struct Parsed {
     pub merges: Vec<Span>,
     /// Documents that are none.
     pub unread: Vec<Unread>,
+    /// Whether the trees are items of a list of resources.
+    pub is_list: bool,
 }
 
 impl Parsed {
@@ -47,12 +49,14 @@ impl Parsed {
                 };
             }
         }
+        let is_list = read.documents.iter().any(kubernetes::is_list);
         let trees = read.documents.into_iter();
         Self {
             template: None,
             trees: trees.flat_map(kubernetes::resources).collect(),
             merges: read.merges,
             unread: read.unread,
+            is_list,
         }
     }
 }

@@ -66,6 +66,8 @@ pub struct Schema {
     pub tables: &'static [&'static str],
     /// What a value is that stands in place of a mapping.
     pub of_no_table: Code,
+    /// Resources of Kubernetes that may hold its settings, as `kubectl get` names them.
+    pub kinds: &'static [&'static str],
 }
 
 impl Schema {
@@ -77,6 +79,7 @@ impl Schema {
         own: &[],
         tables: &[],
         of_no_table: code::REFUSED,
+        kinds: &[],
     };
 }
 

@@ -43,6 +43,10 @@ pub(super) const GATEWAY_API: System = System {
             ),
         ],
         tables: &["retry"],
+        kinds: &[
+            "httproutes.gateway.networking.k8s.io",
+            "xbackendtrafficpolicies.gateway.networking.x-k8s.io",
+        ],
         ..Schema::OPEN
     },
 };

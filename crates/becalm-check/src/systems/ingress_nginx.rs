@@ -26,7 +26,10 @@ pub(super) const INGRESS_NGINX: System = System {
     fewer: Some("lower `proxy-next-upstream-tries`"),
     elsewhere: &[],
     follows: Follows::Attempts,
-    schema: Schema::OPEN,
+    schema: Schema {
+        kinds: &["ingresses.networking.k8s.io"],
+        ..Schema::OPEN
+    },
 };
 
 /// What helps against a lint, by its code.

@@ -12,23 +12,53 @@ pub const REFUSES: Refuses = Refuses {
     how: "kubectl refuses the resource, or the field is dropped without a word",
 };
 
-/// The resources of a document: of a list, as `kubectl get` prints it, its items.
+/// Whether a document is a list of resources, as `kubectl get` prints it.
+pub fn is_list(tree: &Node) -> bool {
+    let kind = tree.get("kind").and_then(Node::text);
+    let is_filled = || tree.get("items").is_some_and(|it| !it.items().is_empty());
+    kind.is_some_and(|it| it.ends_with("List")) && is_filled()
+}
+
+/// The resources of a document: of a list its items.
 pub fn resources(tree: Node) -> Vec<Node> {
-    let is_list = tree
-        .get("kind")
-        .and_then(Node::text)
-        .is_some_and(|it| it.ends_with("List"));
-    if !is_list || tree.get("items").is_none_or(|it| it.items().is_empty()) {
-        return vec![tree];
+    if !is_list(&tree) {
+        return vec![of_user(tree)];
     }
     let Value::Table(entries) = tree.value else {
         return Vec::new();
     };
     let items = entries.into_iter().rfind(|(key, _)| key.name == "items");
     match items.map(|(_, node)| node.value) {
-        Some(Value::List(items)) => items,
+        Some(Value::List(items)) => items.into_iter().map(of_user).collect(),
         _ => Vec::new(),
     }
+}
+
+/// A resource without what the server and kubectl note of it: the same settings once more.
+fn of_user(mut resource: Node) -> Node {
+    let without = |node: &mut Node, name: &str| {
+        if let Value::Table(entries) = &mut node.value {
+            entries.retain(|(key, _)| key.name != name);
+        }
+    };
+    let within =
+        |node: &'_ Node, name: &str| node.entries().iter().position(|(key, _)| key.name == name);
+    let Some(at) = within(&resource, "metadata") else {
+        return resource;
+    };
+    let Value::Table(entries) = &mut resource.value else {
+        return resource;
+    };
+    let metadata = &mut entries[at].1;
+    without(metadata, "managedFields");
+    let at = within(metadata, "annotations");
+    if let (Some(at), Value::Table(entries)) = (at, &mut metadata.value) {
+        without(
+            &mut entries[at].1,
+            "kubectl.kubernetes.io/last-applied-configuration",
+        );
+    }
+    resource
 }
 
 /// Whether a document is a resource of this group, of any version: `networking.istio.io`.

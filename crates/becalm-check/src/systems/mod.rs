@@ -26,7 +26,7 @@ mod spring_cloud_gateway;
 mod traefik;
 
 pub(crate) use becalm::no_toml;
-pub(crate) use kubernetes::is_same;
+pub(crate) use kubernetes::{is_same, named};
 pub(crate) use shared::Shared;
 pub(crate) use spring::is_called;
 
@@ -86,6 +86,15 @@ pub(crate) const ALL: &[Row] = &[
 ];
 
 impl System {
+    /// The resources of Kubernetes that are read, as `kubectl get` names them, in the order of their names.
+    pub fn kinds() -> Vec<&'static str> {
+        let own = Self::all().flat_map(|it| it.schema.kinds).copied();
+        let mut kinds: Vec<_> = own.chain(["configmaps"]).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
     /// Every system.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         ALL.iter().map(|it| it.system)

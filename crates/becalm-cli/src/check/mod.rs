@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use becalm::lint::Lint;
 use becalm_check::layers::{Layers, layers, outlived};
 use becalm_check::shown::{OF_A_KIND, bounded, github, printable, sarif};
-use becalm_check::{As, Finding, Mapping, Settings, Severity, check_and};
+use becalm_check::{As, Finding, Mapping, Settings, Severity, System, check_and};
 
 use crate::again;
 use crate::given::Given;
@@ -39,8 +39,12 @@ use told::Told;
 pub struct Args {
     /// The files, directories of them, patterns such as 'deploy/**/*.yaml', or - for standard input; with --layers the
     /// outermost first
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "cluster")]
     files: Vec<PathBuf>,
+
+    /// Print the line that asks a cluster for all resources that are read, and checks them; nothing is asked of the cluster here
+    #[arg(long, exclusive = true)]
+    cluster: bool,
 
     /// Read a system as of this version, such as envoy@1.40; a file that no system recognises is read
     /// as one of these
@@ -146,7 +150,8 @@ Examples:
   becalm check --strict --sarif findings.sarif deploy/*.yaml
   becalm check --as envoy@1.40 routes.json --out policies
   becalm check --layers client.json mesh.yaml service.yml
-  becalm check virtual-service.yaml --service orders.toml";
+  becalm check virtual-service.yaml --service orders.toml
+  sh -c \"$(becalm check --cluster)\"";
 
 /// One that findings have, or lints.
 fn finding_code(text: &str) -> Result<String, String> {
@@ -164,7 +169,18 @@ fn finding_code(text: &str) -> Result<String, String> {
 
 /// `becalm check`
 pub fn execute(args: &Args) -> ExitCode {
+    if args.cluster {
+        return usage::print([of_cluster()]);
+    }
     run(args).unwrap_or_else(|sentence| usage::refuse(&sentence))
+}
+
+/// What asks a cluster for the resources that are read: kubectl refuses all where the cluster does not know one of them.
+fn of_cluster() -> String {
+    let kinds = System::kinds().join("|").replace('.', "\\.");
+    format!(
+        "kubectl get \"$(kubectl api-resources --verbs=list -o name | grep -xE '{kinds}' | paste -sd, -)\" -A -o yaml | becalm check -\n"
+    )
 }
 
 fn run(args: &Args) -> Result<ExitCode, String> {

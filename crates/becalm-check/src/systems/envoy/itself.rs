@@ -314,21 +314,15 @@ fn of_connections<'a>(reading: &mut Reading<'a>, clusters: &Clusters<'a>, node: 
     let name = field(node, "cluster").and_then(Node::text);
     let found = name.and_then(|it| clusters.get(it)).copied();
     draft.policy.attempt_timeout = Some(CONNECT_TIMEOUT);
-    match found {
-        Some((file, cluster)) => reading.in_file(file, &mut draft, key.span, |reading, draft| {
-            let time =
-                reading.proto_duration(field(cluster, "connect_timeout"), "a duration such as 1s");
-            draft.attempt_timeout(time);
-        }),
-        None => {
-            let sentence = "the cluster is in none of the files, so that its `connect_timeout` is not known; Envoy's default of 5 s stands in";
-            reading.find(
-                key.span,
-                code::NOT_SEEN,
-                sentence,
-                "name the file of its clusters as well",
-            );
-        }
+    if let Some((file, cluster)) = found {
+        reading.in_file(file, &mut draft, key.span, |reading, draft| {
+            let time = field(cluster, "connect_timeout");
+            draft.attempt_timeout(reading.proto_duration(time, "a duration such as 1s"));
+        });
+    } else {
+        let sentence = "the cluster is in none of the files, so that its `connect_timeout` is not known; Envoy's default of 5 s stands in";
+        let remedy = "name the file of its clusters as well";
+        reading.find(key.span, code::NOT_SEEN, sentence, remedy);
     }
     draft.lose(
         "tcp_proxy",

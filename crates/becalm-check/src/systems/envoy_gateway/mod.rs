@@ -43,6 +43,7 @@ pub(super) const ENVOY_GATEWAY: System = System {
         ],
         own: &[("circuitBreaker", "maxParallelRetries")],
         tables: list!("retry retryOn perRetry backOff retryBudget"),
+        kinds: &["backendtrafficpolicies.gateway.envoyproxy.io"],
         ..Schema::OPEN
     },
 };

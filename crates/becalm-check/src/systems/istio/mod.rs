@@ -49,6 +49,11 @@ pub(super) const ISTIO: System = System {
         ],
         own: &[("http", "maxRetries")],
         tables: &["retries"],
+        kinds: &[
+            "virtualservices.networking.istio.io",
+            "destinationrules.networking.istio.io",
+            "envoyfilters.networking.istio.io",
+        ],
         ..Schema::OPEN
     },
 };

@@ -30,6 +30,13 @@ pub(super) const LINKERD: System = System {
             ("retryBudget", "move it into `spec`"),
         ],
         tables: &["retryBudget"],
+        kinds: &[
+            "serviceprofiles.linkerd.io",
+            "services",
+            "egressnetworks.policy.linkerd.io",
+            "httproutes.policy.linkerd.io",
+            "grpcroutes.gateway.networking.k8s.io",
+        ],
         ..Schema::OPEN
     },
 };

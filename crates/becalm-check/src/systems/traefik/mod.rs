@@ -52,6 +52,7 @@ pub(super) const TRAEFIK: System = System {
             ("healthcheck", "retries"),
         ],
         tables: &["retry"],
+        kinds: &["middlewares.traefik.io", "ingressroutes.traefik.io"],
         ..Schema::OPEN
     },
 };
