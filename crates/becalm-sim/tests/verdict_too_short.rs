@@ -96,11 +96,11 @@ fn s4_a_queue_that_still_shrinks_is_too_short_and_the_horizon_that_it_says_is_en
     assert!(ruling.verdict.is_back(), "{}", ruling.evidence);
 }
 
-/// Of 10 s of hang there is what is served in 40 s.
+/// Of 20 s of hang there is what is served in 80 s.
 #[test]
 fn s4_a_run_that_goes_on_and_is_still_not_back_is_too_short_while_its_queue_shrinks() {
     let slower = Drawn {
-        hang_ms: 10_000,
+        hang_ms: 20_000,
         ..slow()
     };
     let ruling = slower.ruled(3, 5);

@@ -125,7 +125,7 @@ pub(super) fn hurried(scenario: &Scenario) -> Scenario {
 }
 
 /// What a run that goes on has after its triggers, at least.
-const GOES_ON: Duration = Duration::from_secs(30);
+const GOES_ON: Duration = Duration::from_secs(60);
 /// How much longer it is at most.
 const LONGER: Duration = Duration::from_secs(60);
 /// Events that it may take at most.
