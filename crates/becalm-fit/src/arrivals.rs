@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::fitted::{Bursts, FirstTries};
 
 /// First tries, counted in steps of 100 ms since the first start.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Arrivals {
     counts: Vec<u32>,
     trace: Vec<u64>,

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use crate::closed;
 use crate::fitted::Window;
 use crate::gathered::Gathered;
 use crate::knee::{self, Workers};
+use crate::levels::Levels;
 use crate::load::load;
 use crate::options::Options;
 use crate::pool::{LEAST, Pool, WITHIN, drift};
@@ -22,8 +24,49 @@ const COARSE: u32 = 4;
 /// The share of requests that may be missing among those that others found.
 const LATE: f64 = 0.01;
 
-/// What the log says.
-pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitted {
+/// What a log says, if it is understood in one of the ways that it may be.
+pub struct Concluded {
+    pub fitted: Fitted,
+    /// How far service times may differ for that.
+    tolerance: usize,
+    /// Whether requests were left out although nobody said so.
+    is_without: bool,
+    /// Whether its clients wait for their answers.
+    is_closed: bool,
+}
+
+/// What the log says: understood so that service times are the same whatever a request found, as far as that can be, and
+/// then so that it can do less. Nothing is left out where that is not needed for it.
+pub fn best(each: Vec<Concluded>) -> Fitted {
+    let rank = |it: &Concluded| {
+        let is_refused = it.fitted.knee == Knee::Refused;
+        (is_refused, it.is_closed, it.is_without, it.tolerance)
+    };
+    let by_capacity = |it: &Concluded| it.fitted.capacity.value;
+    let first = each.into_iter().reduce(|best, it| {
+        let is_refused = it.fitted.knee == Knee::Refused;
+        let order = rank(&it).cmp(&rank(&best));
+        let order = order.then(by_capacity(&it).total_cmp(&by_capacity(&best)));
+        if is_refused || order.is_ge() {
+            best
+        } else {
+            it
+        }
+    });
+    first
+        .expect("a log is understood in one way at least")
+        .fitted
+}
+
+/// What the log says, without what is `longest` although nobody said so.
+#[expect(clippy::too_many_lines, reason = "one value after the other")]
+pub fn conclude(
+    gathered: Gathered,
+    repeats: Repeats,
+    levels: &Levels,
+    longest: Option<Duration>,
+    options: Options,
+) -> Concluded {
     let length = Duration::from_micros(gathered.since(gathered.last).unsigned_abs());
     let mut total = Tally::default();
     for window in gathered.windows.all() {
@@ -41,17 +84,39 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
             Warning::Misfit
         });
     }
-    let beware = others(&gathered, &repeats, &warnings, options);
+    let beware = others(&gathered, longest, &repeats, &warnings, options);
+    let answered = gathered.answered_until();
     let knee = knee_of(workers.as_ref());
+    let tolerance = workers.as_ref().map_or(0, |it| it.tolerance);
     let by = repeats.by_what();
     let [by_id, by_client] = gathered.arrivals;
     let arrivals = if by == By::Id { by_id } else { by_client };
-    let load = load(&gathered.windows, &arrivals, by, length, options);
+    let load = load(&gathered.windows, &arrivals, by, length, answered, options);
     #[expect(clippy::cast_precision_loss)] // below 2^52
     let left = quantile(&gathered.left.sorted(), 0.5).max(gathered.median) as f64;
     let pool = match workers.filter(|it| !it.is_misfit) {
-        Some(workers) => Pool::of(&total, &workers, load.most),
+        Some(workers) => {
+            let highest = levels.highest().map_or(f64::MAX, |it| it.rate);
+            Pool::of(&total, &workers, load.most, gathered.step).at_most(highest)
+        }
         None => with_a_time(Pool::asked(&total, load.most, left), load.most),
+    };
+    let is_closed = closed::share(&gathered.windows) >= 0.5
+        && 100 * (gathered.ends.abandoned + gathered.ends.refused) < gathered.requests
+        && warnings.iter().all(is_no_hindrance);
+    let looped = is_closed
+        .then(|| closed::pool(&pool, knee, levels, load.most))
+        .flatten();
+    let is_closed = looped.is_some();
+    let (pool, knee) = match looped {
+        Some((looped, knee)) => {
+            warnings.retain(|it| !is_no_hindrance(it));
+            warnings.push(Warning::ClosedLoop {
+                others: found_by_most(&total),
+            });
+            (looped, knee)
+        }
+        None => (pool, knee),
     };
     let drift = drift(gathered.windows.all(), pool.workers.value).filter(|_| knee != Knee::Refused);
     let (pool, mut times) = pool
@@ -78,7 +143,14 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
     } else {
         gathered.given_up
     };
-    Fitted {
+    let curve = curve(&total, &pool, knee);
+    let windows = windows(&gathered.windows, by, length, gathered.step, knee);
+    let arrivals = load.rate.map(|rate| FirstTries {
+        rate,
+        bursts: load.bursts,
+        ..arrivals.clone()
+    });
+    let fitted = Fitted {
         requests: gathered.requests,
         length,
         ends: gathered.ends,
@@ -86,20 +158,34 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
         failures: failures(gathered.ends, refused + own),
         queue,
         timeout,
-        arrivals: load.rate.map(|rate| FirstTries {
-            rate,
-            bursts: load.bursts,
-            ..arrivals.clone()
-        }),
+        arrivals,
         retries: repeats.retries(),
-        curve: curve(&total, &pool, knee),
-        windows: windows(&gathered.windows, by, length, gathered.step, knee),
+        curve,
+        windows,
         workers: pool.workers,
         capacity: pool.capacity,
         time: pool.time,
         times,
         warnings,
+    };
+    Concluded {
+        fitted,
+        tolerance,
+        is_without: longest.is_some(),
+        is_closed,
     }
+}
+
+/// Whether this is a doubt about the order or the times of requests, which how fast they were answered does not depend on.
+const fn is_no_hindrance(warning: &Warning) -> bool {
+    matches!(warning, Warning::NotInOrder { .. } | Warning::Misfit)
+}
+
+/// How many others a request found on average.
+#[expect(clippy::cast_precision_loss)]
+fn found_by_most(total: &Tally) -> f64 {
+    let numbers: f64 = total.rows.iter().map(|it| it.numbers).sum();
+    numbers / total.requests().max(1) as f64
 }
 
 /// Where no request took a microsecond, the clock was too coarse, and the log knows no time: one worker that does hardly more than
@@ -107,7 +193,7 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
 fn with_a_time(mut pool: Pool, most: f64) -> Pool {
     const SHORTEST: f64 = 1e-6;
     if pool.time.value <= SHORTEST {
-        pool.time.value = (0.95 / most.max(1e-3)).clamp(SHORTEST, 1.0);
+        pool.time.value = (1.0 / most.max(1e-3)).clamp(SHORTEST, 1.0);
         pool.workers.value = 1;
         pool.capacity.value = 1.0 / pool.time.value;
     }
@@ -164,13 +250,26 @@ fn unreadable(gathered: &Gathered, total: &Tally, options: Options) -> Vec<Warni
 }
 
 /// What else to beware of.
+#[expect(clippy::cast_precision_loss)]
 fn others(
     gathered: &Gathered,
+    longest: Option<Duration>,
     repeats: &Repeats,
     told: &[Warning],
     options: Options,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
+    if gathered.long > 0 {
+        warnings.push(Warning::LongLeftOut {
+            requests: gathered.long,
+            longest: longest.or(options.longest).unwrap_or_default(),
+        });
+    }
+    if gathered.slow as f64 > LATE * gathered.requests as f64 {
+        warnings.push(Warning::SlowClients {
+            share: gathered.slow as f64 / gathered.requests as f64,
+        });
+    }
     if gathered.upstreams.is_empty() && !options.is_one_pool {
         warnings.push(Warning::OnePoolAssumed);
     }
@@ -264,9 +363,10 @@ fn windows(windows: &Windows, by: By, length: Duration, step: Duration, knee: Kn
         let seconds = length.as_secs_f64().max(1e-6);
         let workers = knee::workers(&[&stretch.tally], step).filter(|_| knee != Knee::Refused);
         let workers = workers.filter(|it| !it.is_misfit);
-        let most = stretch.answers as f64 / seconds;
+        let answers = windows.answers().get(at as usize).copied();
+        let most = answers.unwrap_or(0) as f64 / seconds;
         let pool = match &workers {
-            Some(workers) => Pool::of(&stretch.tally, workers, 0.0),
+            Some(workers) => Pool::of(&stretch.tally, workers, 0.0, step),
             None => Pool::asked(&stretch.tally, most, 0.0),
         };
         Window {

@@ -7,8 +7,10 @@ use crate::tally::{Moments, Tally};
 pub struct Difference {
     /// In microseconds.
     pub by: f64,
-    /// Its standard error, and what clocks make of it.
+    /// Its standard error.
     pub error: f64,
+    /// What the steps of the clock may make of it, as far as those who found a worker free are on one side of it.
+    pub by_clock: f64,
     /// The mean of all.
     pub mean: f64,
 }
@@ -16,7 +18,13 @@ pub struct Difference {
 impl Difference {
     /// By how many standard errors they differ, beyond the share of a service time that is tolerated.
     pub fn beyond(&self, tolerance: f64) -> f64 {
-        (self.by.abs() - tolerance * self.mean) / self.error.max(1e-9)
+        // Where moments and times are both cut, those that waited end early by up to half a step more.
+        let by_clock = if self.by < 0.0 {
+            3.0 * self.by_clock
+        } else {
+            self.by_clock
+        };
+        (self.by.abs() - by_clock - tolerance * self.mean) / self.error.max(1e-9)
     }
 }
 
@@ -100,6 +108,8 @@ impl Column {
 /// Stretches of a log, each with a mean of its own, that are split at the same number.
 struct Splits {
     columns: Vec<Column>,
+    /// Who found fewer found a worker free; 0 where all of them did, or none.
+    workers: usize,
     /// Of service times, within each stretch.
     variance: f64,
     mean: f64,
@@ -108,7 +118,10 @@ struct Splits {
 impl Splits {
     fn of(windows: &[&Tally], workers: usize, extreme: usize) -> Self {
         let each = windows.iter().map(|it| Column::of(it, workers, extreme));
-        Self::new(each.collect())
+        Self {
+            workers,
+            ..Self::new(each.collect())
+        }
     }
 
     fn new(columns: Vec<Column>) -> Self {
@@ -120,6 +133,7 @@ impl Splits {
         }
         Self {
             columns,
+            workers: 0,
             variance: f64::max(spread, 0.0) / f64::max(requests, 1.0),
             mean: sum / f64::max(requests, 1.0),
         }
@@ -155,7 +169,7 @@ impl Splits {
 
     /// Between those who found fewer and the others. `None` of so few that it tells nothing that is near to normal.
     fn at(&self, number: usize, step: f64) -> Option<Difference> {
-        let (mut weight, mut difference) = (0.0, 0.0);
+        let (mut weight, mut difference, mut free) = (0.0, 0.0, 0.0);
         for column in &self.columns {
             let (few, of_few) = column.below(number);
             let (many, of_many) = less(column.all, (few, of_few));
@@ -164,13 +178,17 @@ impl Splits {
             }
             let own = few * many / (few + many);
             weight += own;
+            let all_free = column.below(self.workers).0;
+            let few_free = column.below(number.min(self.workers)).0;
+            free += own * (few_free / few - (all_free - few_free) / many);
             difference += own * (of_many.sum / many - of_few.sum / few);
         }
-        // Times of those that waited are between two ends, the others' are cut to steps, or not.
-        let by_clock = step / 12.0;
+        // Times of those that waited are between two ends; the others' are cut to steps or rounded, and a quarter of one is added.
+        let by_clock = (step / 4.0).floor() * free / weight.max(1.0);
         (weight >= 5.0).then(|| Difference {
             by: difference / weight,
-            error: (self.variance / weight).sqrt().hypot(by_clock),
+            error: (self.variance / weight).sqrt(),
+            by_clock,
             mean: self.mean,
         })
     }

@@ -1,14 +1,10 @@
 //! How are requests, as a log tells them, taken in?
 
-use crate::gathered::Gathered;
-use crate::options::Options;
-use crate::order::ByStart;
-use crate::repeats::Repeats;
+use crate::conclude::{self, Concluded};
+use crate::reading::Reading;
+use crate::request::Client;
 use crate::sample::quantile;
-use crate::stamps::Stamps;
-use crate::tally::Scale;
-use crate::underway::Underway;
-use crate::{By, Ended, Fitted, Request, conclude};
+use crate::{Fitted, Options, Request};
 
 /// Takes requests in, in the order of the lines of a log, and keeps what a [`Fitted`] needs: some megabytes, however long
 /// the log is.
@@ -36,90 +32,47 @@ use crate::{By, Ended, Fitted, Request, conclude};
 #[derive(Debug)]
 pub struct Fit {
     options: Options,
-    order: ByStart,
-    stamps: Stamps,
-    /// The first requests by start, until there are enough to tell short times from long ones.
+    /// The first requests, until there are enough to tell what is long.
     first: Vec<Request>,
-    /// Requests that came too late, until they can be counted.
-    late: Vec<Request>,
-    /// Once there are; and below how many microseconds an answer is quick.
-    scale: Option<(Scale, u64)>,
-    /// What is longer than this between two starts is a hole of the log, in microseconds.
-    hole: i64,
-    gathered: Gathered,
-    /// By what tells that a request repeats another, as everything that comes twice.
-    repeats: [Repeats; 2],
-    underway: Underway,
+    /// What the log may mean: the first is what it says, and others begin where it may say something else.
+    readings: Vec<Reading>,
+    /// What is longer than this, in microseconds, may be a conversation and no work.
+    long: u64,
+    /// By how much more than the upstream's a time may be, in microseconds, by the steps of its clocks alone.
+    slack: u64,
+    requests: u64,
+    /// Of these, those whose clients took their time, nobody knows when.
+    slow: u64,
+    unread: [u64; 2],
 }
 
-/// So many requests tell what is short.
+/// So many requests tell what is long.
 const ENOUGH: usize = 2000;
-/// So many times what is usual between two starts, and a minute at least, is a hole: a night is none.
-const HOLE: (i64, i64) = (1000, 60_000_000);
+/// A request that takes so many times what half of them take, and so many microseconds, may be a long poll or a stream.
+const LONG: (u64, u64) = (50, 5_000_000);
+/// One in so many that are slow makes a difference, if there are some.
+const MANY: u64 = 200;
+const SOME: u64 = 20;
 
 impl Fit {
     /// Begins a fit.
     pub fn new(options: Options) -> Self {
         Self {
             options,
-            order: ByStart::default(),
-            stamps: Stamps::default(),
             first: Vec::new(),
-            late: Vec::new(),
-            scale: None,
-            hole: i64::MAX,
-            gathered: Gathered::default(),
-            repeats: [By::Id, By::ClientAndTarget].map(Repeats::by),
-            underway: Underway::default(),
+            readings: Vec::new(),
+            long: u64::MAX,
+            slack: 0,
+            requests: 0,
+            slow: 0,
+            unread: [0; 2],
         }
     }
 
     /// Takes the request of the next line in. Lines are in the order in which requests ended, or began, or nearly so.
     pub fn push(&mut self, request: Request) {
-        if self.gathered.requests == 0 {
-            self.underway = Underway::since(request.end());
-        }
-        self.gathered.requests += 1;
-        self.gathered.name(request.upstream);
-        self.stamps.add(&request);
-        if !self.order.push(request) {
-            self.underway.add(request.end());
-            self.late.push(request);
-            if self.scale.is_some() || self.late.len() >= ENOUGH {
-                self.begin();
-            }
-        }
-        while let Some(request) = self.order.next() {
+        if !self.readings.is_empty() {
             self.take(request);
-        }
-    }
-
-    /// Takes in that so many lines could not be read, beside so many that were requests, of whatever upstream. From one in a
-    /// hundred on, nobody can count what requests found.
-    pub fn unread(&mut self, lines: u64, requests: u64) {
-        self.gathered.unread += lines;
-        self.gathered.lines += requests;
-    }
-
-    /// Says what the log says.
-    pub fn finish(mut self) -> Fitted {
-        while let Some(request) = self.order.rest() {
-            self.take(request);
-        }
-        self.begin();
-        self.gathered.late += self.order.strays();
-        self.gathered.step = self.stamps.step();
-        let [by_id, by_client] = self.repeats;
-        // Proxies draw ids of their own: then few are told twice, while clients repeat a lot.
-        let has_ids = by_id.is_told() && by_id.likely() >= by_client.likely() / 2.0;
-        let repeats = if has_ids { by_id } else { by_client };
-        conclude::conclude(self.gathered, repeats, self.options)
-    }
-
-    /// Takes the next request by start in.
-    fn take(&mut self, request: Request) {
-        if self.scale.is_some() {
-            self.count(&request);
             return;
         }
         self.first.push(request);
@@ -128,112 +81,63 @@ impl Fit {
         }
     }
 
-    /// Finds out what is short, and counts what waited for that.
-    fn begin(&mut self) {
-        if self.scale.is_none() {
-            self.measure();
-        }
-        for request in std::mem::take(&mut self.first) {
-            self.count(&request);
-        }
-        for request in self.late.drain(..) {
-            self.gathered.late(&request);
-        }
+    /// Takes in that so many lines could not be read, beside so many that were requests, of whatever upstream. From one in a
+    /// hundred on, nobody can count what requests found.
+    pub fn unread(&mut self, lines: u64, requests: u64) {
+        self.unread[0] += lines;
+        self.unread[1] += requests;
     }
 
-    fn measure(&mut self) {
-        let mut gaps: Vec<u64> = self
-            .first
-            .windows(2)
-            .map(|it| it[1].start.abs_diff(it[0].start))
-            .collect();
-        gaps.sort_unstable();
-        let gap = i64::try_from(quantile(&gaps, 0.5)).unwrap_or(i64::MAX);
-        self.hole = gap.saturating_mul(HOLE.0).max(HOLE.1);
+    /// Says what the log says.
+    pub fn finish(mut self) -> Fitted {
+        if self.readings.is_empty() {
+            self.begin();
+        }
+        let [lines, requests] = self.unread;
+        let each = self.readings.into_iter().map(|mut reading| {
+            reading.unread(lines, requests);
+            reading.finish()
+        });
+        conclude::best(each.collect::<Vec<Concluded>>())
+    }
+
+    fn begin(&mut self) {
         let answered = self.first.iter().filter(|it| !it.has_failed());
-        let answered = answered.filter(|it| !self.gathered.is_unsent(it));
-        let mut times: Vec<u64> = answered.map(|it| it.duration).collect();
+        let mut times: Vec<u64> = answered
+            .map(|it| it.served(Client::Behind).duration)
+            .collect();
         times.sort_unstable();
         let median = quantile(&times, 0.5);
-        self.gathered.median = median;
-        #[expect(clippy::cast_precision_loss)] // below 2^52
-        let extremes = extremes(&times, median).map(|it| it as f64);
-        let scale = Scale::of(extremes, self.stamps.step().as_secs_f64() * 1e6);
-        self.scale = Some((scale, median / 4));
-    }
-
-    fn count(&mut self, request: &Request) {
-        let Some((scale, quick)) = self.scale else {
-            return;
-        };
-        let gathered = &mut self.gathered;
-        let since = gathered.pass(request.start, self.hole).unsigned_abs();
-        if gathered.is_unsent(request) {
-            gathered.unsent += 1;
-            return;
-        }
-
-        let is_repeat = self.repeats.each_mut().map(|it| it.is_repeat(request));
-        let ended = gathered.ended(request);
-        gathered.begun(since, is_repeat);
-        let is_known = self.underway.is_known(request);
-        let found = self.underway.found_by(request);
-        let number = found.len() as u64;
-        match ended {
-            Ended::Answered(status @ (429 | 502 | 503)) if request.duration < quick => {
-                gathered.ends.refused += 1;
-                // A rate that was exceeded says nothing about the queue.
-                if status != 429 {
-                    gathered.refusals.refuse(number, is_known);
-                }
-            }
-            Ended::Answered(status) => {
-                gathered.ends.answered += 1;
-                gathered.ends.failed += u64::from(status >= 500);
-                gathered.longest = gathered.longest.max(request.duration);
-                gathered.refusals.admit(found.len(), is_known);
-                let tally = &mut gathered.windows.at(since).tally;
-                if is_known {
-                    tally.add(request.duration, request.end(), found, scale);
-                } else {
-                    tally.unknown += 1;
-                }
-                self.underway.answered(request);
-                gathered
-                    .windows
-                    .answered(since.saturating_add(request.duration));
-            }
-            Ended::Abandoned => {
-                gathered.given_up += u64::from(request.ended != Ended::Abandoned);
-                gathered.ends.abandoned += 1;
-                gathered.refusals.admit(found.len(), is_known);
-                // Who did not wait at all tells no time-out.
-                if request.duration > 0 {
-                    gathered.left.add(request.duration);
-                }
-                let tally = &mut gathered.windows.at(since).tally;
-                tally.unknown += 1;
-                if is_known {
-                    tally.left(request.duration, found.len());
-                }
-                self.underway.abandoned(request);
-            }
+        self.long = median.saturating_mul(LONG.0).max(LONG.1);
+        self.slack = 2_000 + median / 50;
+        let reading = Reading::new(self.options, Client::Behind);
+        self.readings.push(reading);
+        for request in std::mem::take(&mut self.first) {
+            self.take(request);
         }
     }
-}
 
-/// From what times on, in microseconds, the longer ones of these, in order, would decide about all.
-///
-/// Three medians; and, where most requests are short and a few do nearly all of the work, as behind files and redirects,
-/// a quarter more than what half of the work is done within.
-fn extremes(times: &[u64], median: u64) -> [u64; 2] {
-    let work: u64 = times.iter().sum();
-    let mut so_far = 0;
-    let half = times.iter().find(|it| {
-        so_far += **it;
-        so_far * 2 >= work
-    });
-    let half = half.copied().unwrap_or(0);
-    let medians = median.saturating_mul(3);
-    [medians, medians.max(half.saturating_add(half / 4))]
+    fn take(&mut self, request: Request) {
+        self.requests += 1;
+        let time = request.served(Client::Behind).duration;
+        let is_new = |it: &Reading| it.longest().is_none();
+        if time > self.long && self.readings.iter().all(is_new) && self.options.longest.is_none() {
+            let without: Vec<_> = self
+                .readings
+                .iter()
+                .map(|it| it.without(self.long))
+                .collect();
+            self.readings.extend(without);
+        }
+        let room = request.at_upstream.map_or(0, |it| it.latest - it.earliest);
+        self.slow += u64::from(room > self.slack);
+        let is_behind = |it: &Reading| it.client() == Client::Behind;
+        if self.slow > SOME + self.requests / MANY && self.readings.iter().all(is_behind) {
+            let before: Vec<_> = self.readings.iter().map(Reading::before).collect();
+            self.readings.extend(before);
+        }
+        for reading in &mut self.readings {
+            reading.push(request);
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::windows::Windows;
 use crate::{Ended, Ends, Request};
 
 /// What is gathered of a log.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Gathered {
     pub step: Duration,
     pub requests: u64,
@@ -22,10 +22,16 @@ pub(crate) struct Gathered {
     pub median: u64,
     pub first: Option<i64>,
     pub last: i64,
+    /// The last end.
+    pub latest: i64,
     /// How long nothing at all began, in microseconds: it is no part of the time.
     pub silent: i64,
     /// Requests that a proxy answered itself.
     pub unsent: u64,
+    /// Requests that are left out because they are long.
+    pub long: u64,
+    /// Requests that took longer than their upstream.
+    pub slow: u64,
     pub windows: Windows,
     pub arrivals: [Arrivals; 2],
     /// How long those waited who left, in microseconds.
@@ -58,6 +64,11 @@ impl Gathered {
     pub fn since(&self, moment: i64) -> i64 {
         let first = self.first.unwrap_or(moment);
         moment.saturating_sub(first).saturating_sub(self.silent)
+    }
+
+    /// How long it took until the last answer.
+    pub fn answered_until(&self) -> Duration {
+        Duration::from_micros(self.since(self.latest.max(self.last)).unsigned_abs())
     }
 
     /// Whether a proxy that names those to whom it sends requests sent this one to nobody, and did not refuse it for want of

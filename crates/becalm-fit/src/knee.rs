@@ -23,10 +23,14 @@ pub struct Workers {
     pub is_misfit: bool,
     /// Of those that waited for one of so many workers, the share that ended before their turn.
     pub early: f64,
+    /// How far service times may differ for that: by which of the shares that are tolerated, from the smallest on.
+    pub tolerance: usize,
 }
 
 /// The largest of those statistics is hardly ever smaller than this by chance.
 const WELL: f64 = 1.0;
+/// By this factor a statistic may be larger than another, and nobody can tell which of both is better.
+const NEARLY: f64 = 1.1;
 /// Service times of full and idle workers differ by a share of them without a knee: what is done before and after a worker has a
 /// request, caches, locks. The first of these that allows any number of workers.
 const TOLERANCES: [f64; 7] = [0.004, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04];
@@ -58,13 +62,22 @@ pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
         |tolerance: f64| -> Vec<f64> { tested.iter().map(|it| misfit(it, tolerance)).collect() };
     let allowed = |tolerance: f64| -> Vec<usize> {
         let usual = misfits(tolerance).into_iter().zip(&is_in_order).zip(1..);
-        let usual = usual.filter(|((misfit, is_in_order), _)| *misfit < USUAL && **is_in_order);
-        usual.map(|(_, at)| at).collect()
+        let in_order = usual.filter(|((_, is_in_order), _)| **is_in_order);
+        let in_order: Vec<(f64, usize)> = in_order.map(|((it, _), at)| (it, at)).collect();
+        let is_usual = |it: &(f64, usize)| it.0 < USUAL;
+        let Some(first) = in_order.iter().position(is_usual) else {
+            return Vec::new();
+        };
+        // One fewer that is hardly worse is no worse: chance decides between them.
+        let nearly = in_order[..first].iter().filter(|it| it.0 < NEARLY * USUAL);
+        let usual = in_order[first..].iter().filter(|it| is_usual(it));
+        nearly.chain(usual).map(|it| it.1).collect()
     };
-    let allowed = TOLERANCES
-        .into_iter()
-        .map(allowed)
-        .find(|it| !it.is_empty());
+    let allowed = TOLERANCES.into_iter().map(allowed).enumerate();
+    let (tolerance, allowed) = allowed
+        .map(|(at, it)| (at, Some(it)))
+        .find(|(_, it)| it.as_ref().is_some_and(|it| !it.is_empty()))
+        .unwrap_or((TOLERANCES.len(), None));
     // What is done before and after a worker has a request may be a greater share of it, where no other number explains the times.
     let apart = || {
         let each = (1..=groups).zip(&is_in_order).filter(|it| *it.1);
@@ -84,7 +97,8 @@ pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
     let together: Vec<_> = allowed.iter().map(|it| (*it, together(it))).collect();
     // The fewest of those that fit well: more would be a guess to the optimistic side.
     let fits_well = together.iter().find(|it| it.1 < WELL);
-    let best = fits_well.or_else(|| together.iter().min_by(|a, b| a.1.total_cmp(&b.1)));
+    let smallest = together.iter().map(|it| it.1).fold(f64::MAX, f64::min);
+    let best = fits_well.or_else(|| together.iter().find(|it| it.1 <= NEARLY * smallest));
     let best = best.map(|it| it.0);
     let best = best.unwrap_or_else(|| {
         let each = misfits(TOLERANCES[0]).into_iter().zip(1..);
@@ -102,6 +116,7 @@ pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
         high,
         is_misfit: first.is_none(),
         early: early(windows, at),
+        tolerance,
     })
 }
 
@@ -127,10 +142,17 @@ pub fn mean_time(tally: &Tally, workers: u32) -> Option<(f64, f64)> {
     }
     // Those whose client left would have taken longer: as for exponential times that are cut off, theirs count, and they do not.
     let sum: f64 = alone.iter().map(|row| row.times.sum + row.left).sum();
-    if free >= ENOUGH {
+    // Of those that began at once, some found a worker free.
+    let had_to_wait = tally.waited.get(at).map_or(0, |it| it.requests);
+    if all - had_to_wait as f64 >= ENOUGH {
+        let mean = (sum + served) / all;
         let squares: f64 = alone.iter().map(|row| row.times.squares).sum();
-        let variance = (squares / free - (sum / free).powi(2)).max(0.0);
-        return Some(((sum + served) / all, (variance / all).sqrt()));
+        let variance = if free >= ENOUGH {
+            (squares / free - (sum / free).powi(2)).max(0.0)
+        } else {
+            mean * mean // as of exponential times
+        };
+        return Some((mean, (variance / all).sqrt()));
     }
     // Nearly all waited, and only what the workers do together is seen: R(n) = S(n+1)/W.
     let numbers: f64 = waited

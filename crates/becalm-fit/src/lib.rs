@@ -9,6 +9,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arrivals;
+mod closed;
 mod conclude;
 mod delays;
 mod differences;
@@ -18,6 +19,7 @@ mod fitted;
 mod gathered;
 mod knee;
 mod known;
+mod levels;
 mod load;
 pub mod log;
 mod number;
@@ -26,6 +28,7 @@ mod order;
 mod pool;
 pub mod prometheus;
 mod queue;
+mod reading;
 mod repeats;
 mod request;
 mod sample;

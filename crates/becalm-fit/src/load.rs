@@ -14,12 +14,14 @@ pub struct Load {
     pub rate: Known<f64>,
     /// How they come, with this rate as their mean, if they come in bursts.
     pub bursts: Option<Bursts>,
-    /// Answers per second in the busiest window.
+    /// Answers per second in the busiest windows, less what chance adds.
     pub most: f64,
 }
 
 /// Fewer first tries are no rate.
 const FEW: u64 = 10;
+/// The busiest of many stretches is within so many standard deviations.
+const OF_MANY: f64 = 3.0;
 /// Nor are those of a shorter time.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// Rates that stand in are of no shorter time, in seconds.
@@ -38,6 +40,7 @@ pub fn load(
     arrivals: &Arrivals,
     by: By,
     length: Duration,
+    answered: Duration,
     options: Options,
 ) -> Load {
     let scale = 1.0 / options.sampled;
@@ -51,9 +54,23 @@ pub fn load(
     // The last window is cut off somewhere, and has answers to what began before it.
     let whole = &windows.all()[..windows.all().len().saturating_sub(1)];
     let width = windows.width().as_secs_f64();
-    let answers = whole.iter().map(|it| it.answers as f64 / width);
-    let all: u64 = windows.all().iter().map(|it| it.answers).sum();
-    let most = answers.fold(all as f64 / seconds, f64::max) * scale;
+    // What stands in is no more than what it answered without luck.
+    let surely = |answers: u64, seconds: f64, errors: f64| {
+        let answers = answers as f64;
+        (answers - errors * answers.sqrt()).max(0.0) / seconds
+    };
+    let answers = windows.answers();
+    let all = answers.iter().sum();
+    let mut most = surely(all, answered.as_secs_f64().max(LEAST), WITHIN);
+    for from in 0..whole.len() {
+        let (mut sum, mut seconds) = (0, 0.0);
+        for answers in answers.iter().take(whole.len()).skip(from) {
+            sum += answers;
+            seconds += width;
+            most = most.max(surely(sum, seconds, OF_MANY));
+        }
+    }
+    let most = most * scale;
     if length < SHORTEST || tries < FEW {
         let because = format!(
             "how many begin in a second, at the busiest? {tries} in {seconds:.1} s tell no rate"

@@ -1,5 +1,7 @@
 //! What is known of a log beside its lines?
 
+use std::time::Duration;
+
 /// What is known of a log beside its lines.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -10,6 +12,9 @@ pub struct Options {
     pub sampled: f64,
     /// Whether one pool of workers is known to have written the log. Default no.
     pub is_one_pool: bool,
+    /// Leaves requests out that the service had for longer, such as long polls and streams, which take no worker. Default `None`:
+    /// they are left out where the log says something without them alone.
+    pub longest: Option<Duration>,
 }
 
 impl Default for Options {
@@ -17,6 +22,7 @@ impl Default for Options {
         Self {
             sampled: 1.0,
             is_one_pool: false,
+            longest: None,
         }
     }
 }

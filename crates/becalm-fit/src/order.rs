@@ -7,10 +7,10 @@ use crate::Request;
 
 /// Requests wait here until none that began before them can still come: as long as twice the longest request so far, or twice as
 /// long as a line was late.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ByStart {
     /// One that is far ahead of all before it.
-    ahead: Option<Request>,
+    ahead: Option<(Request, i64)>,
     strays: u64,
     waiting: BinaryHeap<Waiting>,
     lines: u64,
@@ -25,23 +25,23 @@ const SHORTEST_HOLD: i64 = 2_000_000;
 const LONGEST_HOLD: i64 = 120_000_000;
 /// A line that is so far ahead of all before it was written by a clock that was wrong, unless the next is there, too.
 const LEAP: i64 = 3_600_000_000;
-/// At most so many requests, some 80 MB.
+/// At most so many requests, some 120 MB.
 const MOST_HELD: usize = 1 << 20;
 
 impl ByStart {
-    /// Takes a request in; `false` where one that began later was given already.
-    pub fn push(&mut self, request: Request) -> bool {
-        let leaps = |from: i64| request.start.saturating_sub(from) > LEAP;
+    /// Takes in a request that the service has from `start` on; `false` where one that began later was given already.
+    pub fn push(&mut self, request: Request, start: i64) -> bool {
+        let leaps = |from: i64| start.saturating_sub(from) > LEAP;
         let before = self.ahead.take();
         if self.lines == 0 || !leaps(self.latest_end) {
             self.strays += u64::from(before.is_some());
-            return self.add(request);
+            return self.add(request, start);
         }
         match before {
-            Some(before) if !leaps(before.start) => self.add(before) && self.add(request),
+            Some((before, at)) if !leaps(at) => self.add(before, at) && self.add(request, start),
             before => {
                 self.strays += u64::from(before.is_some());
-                self.ahead = Some(request);
+                self.ahead = Some((request, start));
                 true
             }
         }
@@ -52,24 +52,26 @@ impl ByStart {
         self.strays
     }
 
-    fn add(&mut self, request: Request) -> bool {
+    fn add(&mut self, request: Request, start: i64) -> bool {
         self.latest_end = if self.lines == 0 {
             request.end()
         } else {
             self.latest_end.max(request.end())
         };
-        self.longest = self
-            .longest
-            .max(request.end().saturating_sub(request.start));
-        if self.given_until.is_some_and(|it| request.start < it) {
+        self.longest = self.longest.max(request.end().saturating_sub(start));
+        if self.given_until.is_some_and(|it| start < it) {
             // A server that writes its lines in blocks is late again and again.
-            let late = self.latest_end.saturating_sub(request.start);
+            let late = self.latest_end.saturating_sub(start);
             self.longest = self.longest.max(late);
             return false;
         }
         self.lines += 1;
         let line = self.lines;
-        self.waiting.push(Waiting { request, line });
+        self.waiting.push(Waiting {
+            request,
+            start,
+            line,
+        });
         true
     }
 
@@ -78,30 +80,30 @@ impl ByStart {
         let hold = self.longest.saturating_mul(2);
         let hold = hold.clamp(SHORTEST_HOLD, LONGEST_HOLD);
         let is_due = self.waiting.peek().is_some_and(|first| {
-            first.request.start < self.latest_end.saturating_sub(hold)
-                || self.waiting.len() > MOST_HELD
+            first.start < self.latest_end.saturating_sub(hold) || self.waiting.len() > MOST_HELD
         });
         if is_due { self.rest() } else { None }
     }
 
     /// The next request by start, where no more lines come.
     pub fn rest(&mut self) -> Option<Request> {
-        let request = self.waiting.pop()?.request;
-        self.given_until = Some(request.start);
-        Some(request)
+        let first = self.waiting.pop()?;
+        self.given_until = Some(first.start);
+        Some(first.request)
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Waiting {
     request: Request,
+    start: i64,
     /// Of requests that began at once, the first in the log is first.
     line: u64,
 }
 
 impl Ord for Waiting {
     fn cmp(&self, other: &Self) -> Ordering {
-        let key = |it: &Self| (it.request.start, it.line);
+        let key = |it: &Self| (it.start, it.line);
         // The heap gives the greatest first.
         key(other).cmp(&key(self))
     }
@@ -139,12 +141,16 @@ mod tests {
         }
     }
 
+    fn push(order: &mut ByStart, request: Request) -> bool {
+        order.push(request, request.start)
+    }
+
     #[test]
     fn lines_by_end_become_requests_by_start() {
         let mut order = ByStart::default();
         // The second line began first.
         for (start, duration) in [(1_000_000, 10_000), (500_000, 600_000), (1_100_000, 50_000)] {
-            assert!(order.push(request(start, duration)));
+            assert!(push(&mut order, request(start, duration)));
             assert_eq!(order.next(), None);
         }
         let starts: Vec<i64> = std::iter::from_fn(|| order.rest())
@@ -156,11 +162,11 @@ mod tests {
     #[test]
     fn what_comes_after_its_turn_is_late() {
         let mut order = ByStart::default();
-        assert!(order.push(request(0, 1)));
-        assert!(order.push(request(10_000_000, 1)));
+        assert!(push(&mut order, request(0, 1)));
+        assert!(push(&mut order, request(10_000_000, 1)));
         assert_eq!(order.next().map(|it| it.start), Some(0));
-        assert!(order.push(request(10_000_000, 1)));
-        assert!(!order.push(request(-1, 1)));
+        assert!(push(&mut order, request(10_000_000, 1)));
+        assert!(!push(&mut order, request(-1, 1)));
     }
 
     #[test]
@@ -172,7 +178,7 @@ mod tests {
             for worker in [0, 1] {
                 for at in (0..10).filter(|_| second % 10 == 9 * worker) {
                     let start = (second + at - 9) * 1_000_000 + worker;
-                    late += u32::from(!order.push(request(start, 1)));
+                    late += u32::from(!push(&mut order, request(start, 1)));
                     while order.next().is_some() {}
                 }
             }
@@ -185,7 +191,7 @@ mod tests {
         const HOUR: i64 = 3_600_000_000;
         let mut order = ByStart::default();
         for start in [0, 30 * HOUR, 1, 2, 40 * HOUR, 40 * HOUR + 1, 40 * HOUR + 2] {
-            assert!(order.push(request(start, 1)), "{start}");
+            assert!(push(&mut order, request(start, 1)), "{start}");
         }
         let starts: Vec<_> = std::iter::from_fn(|| order.rest()).collect();
         let starts: Vec<_> = starts.iter().map(|it| it.start % HOUR).collect();

@@ -31,21 +31,23 @@ pub struct Pool {
 
 impl Pool {
     /// What the log shows.
-    pub fn of(total: &Tally, workers: &Workers, most: f64) -> Self {
+    pub fn of(total: &Tally, workers: &Workers, most: f64, step: Duration) -> Self {
         // In an open interval none is known to have waited: all took as long as they took.
         let mean_time_of = match workers.high {
             Some(_) => mean_time(total, workers.value),
             None => time_taken(total),
         };
         let (mean, error) = mean_time_of.unwrap_or((1.0, 0.0));
-        let (mean, error) = (mean.max(1.0) / 1e6, WITHIN * error / 1e6);
+        // Some logs cut times to steps, some round them: a quarter of one is added, which may be missing or too much.
+        let by_clock = 0.3 * step.as_secs_f64();
+        let (mean, error) = (mean.max(1.0) / 1e6, WITHIN * error / 1e6 + by_clock);
         let per = |workers: u32| f64::from(workers) / mean;
         let time =
             |because: &str| Known::measured(mean, (mean - error).max(0.0), mean + error, because);
         let share = error / mean;
         let Some(high) = workers.high else {
-            // It did more than that in the log.
-            let least = workers.value.max(ceil(most * mean / 0.95));
+            // It did that in the log.
+            let least = workers.value.max(floor(most * mean));
             let low = per(least) * (1.0 - share).max(0.0);
             return Self {
                 workers: Known::measured(
@@ -83,28 +85,47 @@ impl Pool {
         }
     }
 
-    /// Values that stand in where the log does not show them: hardly more than what the busiest window had.
-    /// Where nobody was answered, the time is that of those who left, in microseconds.
+    /// Values that stand in where the log does not show them, and that are no better than the service: one worker that does what the
+    /// busiest window had, or one request after the other. Where nobody was answered, the time is that of those who left, in
+    /// microseconds.
     pub fn asked(total: &Tally, most: f64, left: f64) -> Self {
         let times = total.times_below(usize::MAX);
         let mean = if times.len() > 0 { times.mean() } else { left };
-        let mean = (mean / 1e6).max(1e-6);
-        let capacity = (most / 0.95).max(1e-3);
-        let workers = ceil(capacity * mean).max(1);
+        // A clock that was too coarse tells no time.
+        let alone = if mean > 1.0 { 1e6 / mean } else { 1.0 };
+        let capacity = most.max(alone);
         Self {
             workers: Known::ask(
-                workers,
-                "how many requests does the service work on at once",
+                1,
+                "how many requests does the service work on at once; one stands in",
             ),
             capacity: Known::ask(
-                f64::from(workers) / mean,
-                "how many requests a second can it serve; hardly more than in the log stands in",
+                capacity,
+                "how many requests a second can it serve; what it answered in the log stands in",
             ),
             time: Known::ask(
-                mean,
-                "how long does a request take that does not wait; with their waits they take this",
+                1.0 / capacity,
+                "how long does a request take that does not wait; one worker's share of the capacity stands in",
             ),
         }
+    }
+
+    /// With a lower end that is no higher than the service was seen to answer; where there is no upper end, so is what stands in.
+    pub fn at_most(mut self, highest: f64) -> Self {
+        let least = floor(highest * self.time.value).max(1);
+        if self.workers.is_open() && self.workers.value > least {
+            self.capacity.value = f64::from(least) / self.time.value;
+            let because = format!("at least {least}; the log never filled the service");
+            self.workers = Known::measured(least, least, None, because);
+        }
+        if let How::Measured { low, high } = &mut self.capacity.how {
+            *low = low.min(highest).min(self.capacity.value);
+            if high.is_none() {
+                self.capacity.because =
+                    format!("at least {low:.0} a second; the log never filled the service");
+            }
+        }
+        self
     }
 
     /// With the longest time of its interval, where it is so near to its capacity that a little decides.
@@ -150,8 +171,8 @@ impl Pool {
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn ceil(number: f64) -> u32 {
-    number.ceil() as u32
+fn floor(number: f64) -> u32 {
+    number.floor() as u32
 }
 
 /// The mean times, in microseconds, of the fastest and the slowest window, if they differ by more than chance.

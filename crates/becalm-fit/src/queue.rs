@@ -6,7 +6,7 @@ use crate::number::{group, least};
 use crate::sample::{Sample, quantile};
 
 /// What requests found who were refused at once, and who were not.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Refusals {
     /// While that was known.
     known: Found,
@@ -16,7 +16,7 @@ pub struct Refusals {
     most: usize,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Found {
     refused: Sample,
     /// Of the others, how many, by the group of the number found.

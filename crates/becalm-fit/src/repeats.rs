@@ -16,7 +16,7 @@ struct Call {
 }
 
 /// Finds out which requests repeat others, in the order of their starts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Repeats {
     by: By,
     calls: HashMap<u64, Call, BuildHasherDefault<AsItIs>>,
@@ -280,7 +280,7 @@ fn key(by: By, request: &Request) -> Option<u64> {
 }
 
 /// Keys are hashes already.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct AsItIs(u64);
 
 impl Hasher for AsItIs {

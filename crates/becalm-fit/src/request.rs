@@ -40,6 +40,25 @@ impl Request {
         self.start.saturating_add_unsigned(self.duration)
     }
 
+    /// What the service has of it, if clients take their time then. Nobody knows when it was done with a request whose client left:
+    /// that is as it was.
+    pub(crate) fn served(&self, client: Client) -> Self {
+        let at = self
+            .at_upstream
+            .filter(|_| matches!(self.ended, Ended::Answered(_)));
+        at.map_or(*self, |at| {
+            let after = match client {
+                Client::Behind => at.earliest,
+                Client::Before => at.latest,
+            };
+            Self {
+                start: self.start.saturating_add_unsigned(after),
+                duration: at.duration,
+                ..*self
+            }
+        })
+    }
+
     /// Whether a client would try again after it.
     pub(crate) const fn has_failed(&self) -> bool {
         match self.ended {
@@ -47,6 +66,15 @@ impl Request {
             Ended::Abandoned => true,
         }
     }
+}
+
+/// When slow clients take their time, where the log does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Client {
+    /// While they take the answer, as far as it may be.
+    Behind,
+    /// While they send the request.
+    Before,
 }
 
 /// How a request ended.

@@ -3,7 +3,7 @@
 use becalm::rng::{Random, SplitMix64};
 
 /// At most so many of all that were added, drawn with a fixed seed (Vitter: *Random Sampling with a Reservoir*, 1985).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Sample {
     kept: Vec<u64>,
     added: u64,

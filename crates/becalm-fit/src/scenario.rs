@@ -55,7 +55,7 @@ impl Fitted {
         text.key("name", &"\"service\"");
         text.known(&self.workers, &|it| it.to_string());
         if self.knee == Knee::Open {
-            text.comment("the true number is greater, so that a storm here need be none there");
+            text.comment("the true number may be greater, so that a storm here need be none there");
         }
         text.key("workers", &self.workers.value);
         text.known(&self.time, &|it| quoted_millis(*it));

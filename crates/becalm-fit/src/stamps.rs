@@ -9,7 +9,7 @@ const STEPS: [i64; 4] = [SECOND, 100_000, 10_000, 1_000];
 const SECOND: i64 = 1_000_000;
 
 /// Counts moments that are whole steps.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Stamps {
     requests: u64,
     /// Of starts and of ends, by step.

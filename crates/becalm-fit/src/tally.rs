@@ -63,6 +63,15 @@ pub struct Moments {
     pub squares: f64,
 }
 
+/// Where a request stands among those that began within one step of the clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// So many of them come behind it.
+    pub behind: usize,
+    /// Whether there are no others: of those that there are, nobody knows the order.
+    pub is_alone: bool,
+}
+
 /// How times are measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
@@ -103,8 +112,10 @@ impl Moments {
 impl Tally {
     /// Adds a request that took so long and found others that end then, in order.
     #[expect(clippy::cast_precision_loss)]
-    pub fn add(&mut self, duration: u64, end: i64, found: &[i64], scale: Scale) {
-        let own = group(found.len());
+    pub fn add(&mut self, duration: u64, end: i64, found: &[i64], place: Place, scale: Scale) {
+        // Of those that began at once, all are one row: whoever of them came first, together they began to be served at the same moments.
+        let number = found.len() + place.behind;
+        let own = group(number);
         if own >= self.rows.len() {
             self.rows.resize_with(own + 1, Row::default);
             self.waited.resize(own + 1, Waited::default());
@@ -119,21 +130,23 @@ impl Tally {
         scale.add(&mut row.clipped, time);
         row.all.add(duration);
         for workers in 1..=own {
-            let Some(begun) = found
+            let begun = found
                 .len()
                 .checked_sub(least(workers))
-                .and_then(|at| found.get(at))
-            else {
+                .and_then(|at| found.get(at));
+            let served = &mut row.served[workers];
+            let Some(begun) = begun else {
+                served.sum += time;
+                scale.add(&mut served.clipped, time);
                 continue;
             };
             let time = (end - begun) as f64;
-            let served = &mut row.served[workers];
             served.sum += time;
             scale.add(&mut served.clipped, time);
             let waited = &mut self.waited[workers];
             waited.requests += 1;
             // Both ends of the time are cut to steps.
-            waited.early += u64::from(time < -2.0 - scale.step);
+            waited.early += u64::from(place.is_alone && time < -2.0 - scale.step);
         }
     }
 
@@ -205,11 +218,16 @@ fn merge(moments: &mut [Moments; 2], others: [Moments; 2]) {
 mod tests {
     use super::*;
 
+    const ALONE: Place = Place {
+        behind: 0,
+        is_alone: true,
+    };
+
     #[test]
     fn a_request_is_served_when_enough_of_those_before_it_are_over() {
         let mut tally = Tally::default();
         // It began at 0, found three that end at 10, 20 and 30, and ended at 45.
-        tally.add(45, 45, &[10, 20, 30], Scale::of([300.0; 2], 1.0));
+        tally.add(45, 45, &[10, 20, 30], ALONE, Scale::of([300.0; 2], 1.0));
         let served: Vec<f64> = tally.rows[3].served.iter().map(|it| it.sum).collect();
         // With one worker it waited for all three, with three for one, with more for none.
         assert_eq!(served, [0.0, 15.0, 25.0, 35.0]);
@@ -220,10 +238,10 @@ mod tests {
     fn what_is_added_apart_is_the_same_as_together() {
         let scale = Scale::of([30.0, 100.0], 1.0);
         let (mut one, mut other, mut both) = (Tally::default(), Tally::default(), Tally::default());
-        one.add(45, 45, &[10, 20, 30], scale);
-        both.add(45, 45, &[10, 20, 30], scale);
-        other.add(5, 50, &[52], scale);
-        both.add(5, 50, &[52], scale);
+        one.add(45, 45, &[10, 20, 30], ALONE, scale);
+        both.add(45, 45, &[10, 20, 30], ALONE, scale);
+        other.add(5, 50, &[52], ALONE, scale);
+        both.add(5, 50, &[52], ALONE, scale);
         one.merge(&other);
         assert_eq!(format!("{one:?}"), format!("{both:?}"));
     }

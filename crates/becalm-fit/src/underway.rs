@@ -1,14 +1,16 @@
 //! What does a request find when it begins?
 
 use crate::Request;
+use crate::levels::Levels;
 
 /// Requests that the service has, by their ends, while time goes on from start to start.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Underway {
     /// In order; those before `gone` are over.
     ends: Vec<i64>,
     gone: usize,
     unknown: Unknown,
+    levels: Levels,
 }
 
 /// Whether the log knows what the service works on.
@@ -30,17 +32,32 @@ enum Unknown {
 
 impl Underway {
     /// Nobody knows what the service had before the log began: until this moment at least.
-    pub const fn since(first_end: i64) -> Self {
+    pub fn since(first_end: i64) -> Self {
         Self {
             ends: Vec::new(),
             gone: 0,
             unknown: Unknown::Until(first_end),
+            levels: Levels::default(),
         }
+    }
+
+    /// Counts answers from now on, in stretches of so many microseconds, for a clock of such steps.
+    pub fn begin(&mut self, stretch: i64, step: i64) {
+        self.levels.begin(stretch, step);
+    }
+
+    /// How fast it answered.
+    pub fn levels(self) -> Levels {
+        self.levels
     }
 
     /// The ends of those that are under way when this one begins, in order.
     pub fn found_by(&mut self, request: &Request) -> &[i64] {
         let over = self.ends[self.gone..].partition_point(|end| *end <= request.start);
+        for end in &self.ends[self.gone..self.gone + over] {
+            self.levels.over(*end);
+        }
+        self.levels.pass(request.start);
         self.gone += over;
         if self.gone > 64 && self.gone * 2 > self.ends.len() {
             self.ends.drain(..self.gone);
@@ -87,6 +104,7 @@ impl Underway {
     pub fn add(&mut self, end: i64) {
         let at = self.gone + self.ends[self.gone..].partition_point(|it| *it <= end);
         self.ends.insert(at, end);
+        self.levels.add();
     }
 }
 

@@ -82,6 +82,23 @@ pub enum Warning {
         /// The share of repeats after which a first success was repeated as well, from 0 to 1.
         share: f64,
     },
+    /// Requests are left out because they are long, as long polls and streams are.
+    LongLeftOut {
+        /// How many requests.
+        requests: u64,
+        /// Those that the service had for longer.
+        longest: Duration,
+    },
+    /// Requests took longer than their upstream had them: that time is left out.
+    SlowClients {
+        /// The share of requests, from 0 to 1.
+        share: f64,
+    },
+    /// The number of requests that the service had hardly varied, as in a load test whose clients wait for their answers.
+    ClosedLoop {
+        /// How many others a request found on average.
+        others: f64,
+    },
     /// Requests repeat others: the rate of all requests is not that of first tries.
     Retrying {
         /// Requests by first tries.
@@ -107,6 +124,9 @@ impl Warning {
             Self::WithoutUpstream { .. } => "without-upstream",
             Self::Silence { .. } => "silence",
             Self::Collisions { .. } => "collisions",
+            Self::LongLeftOut { .. } => "long-left-out",
+            Self::SlowClients { .. } => "slow-clients",
+            Self::ClosedLoop { .. } => "closed-loop",
             Self::Retrying { .. } => "retrying",
         }
     }
@@ -146,8 +166,9 @@ impl fmt::Display for Warning {
             ),
             Self::NotInOrder { share } => write!(
                 f,
-                "{:.0} % of the requests that waited ended before their turn: several pools wrote this log, or the service \
-                 does not serve in order; fit each upstream apart",
+                "{:.0} % of the requests that waited ended before their turn: several pools wrote this log, the service does not serve in \
+                 order, or clients were slow; fit each upstream apart, and let the log say how long the upstream took \
+                 ($upstream_response_time in nginx)",
                 share * 100.0
             ),
             Self::Misfit => f.write_str(
@@ -186,6 +207,22 @@ impl fmt::Display for Warning {
                 "clients share addresses: {:.0} % of what looks like a retry follows a success; give requests an id for \
                  figures of retries to trust",
                 share * 100.0
+            ),
+            Self::LongLeftOut { requests, longest } => write!(
+                f,
+                "{requests} requests took longer than {}, as long polls and streams do: they are left out; if they are work, they take \
+                 workers, and the service can do less",
+                Human(*longest)
+            ),
+            Self::SlowClients { share } => write!(
+                f,
+                "{:.0} % of the requests took longer than their upstream had them, by slow clients: that time is left out",
+                share * 100.0
+            ),
+            Self::ClosedLoop { others } => write!(
+                f,
+                "requests found {others:.0} others, and hardly more or fewer, as in a load test whose clients wait for their answers: the capacity is \
+                 how fast the service answered, workers are not known, and the rate of requests is no load; fit a log of real traffic"
             ),
             Self::Retrying { amplification } => write!(
                 f,

@@ -5,15 +5,17 @@ use std::time::Duration;
 use crate::tally::Tally;
 
 /// At most two dozen stretches of one length, which doubles as the log goes on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Windows {
     /// In microseconds.
     width: u64,
     all: Vec<Stretch>,
+    /// Answers in each, and behind the last, to whatever began before.
+    answers: Vec<u64>,
 }
 
 /// A stretch of a log.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Stretch {
     /// What its requests found.
     pub tally: Tally,
@@ -21,8 +23,6 @@ pub struct Stretch {
     pub requests: u64,
     /// Of those, first tries, by what tells that a request repeats another ([`crate::By`]).
     pub first_tries: [u64; 2],
-    /// Answers in it, to whatever began before.
-    pub answers: u64,
 }
 
 const MOST: usize = 24;
@@ -34,6 +34,7 @@ impl Default for Windows {
         Self {
             width: SHORTEST,
             all: Vec::new(),
+            answers: Vec::new(),
         }
     }
 }
@@ -51,13 +52,16 @@ impl Windows {
         &mut self.all[at]
     }
 
-    /// Counts an answer at this moment; what comes after the last start counts as in its stretch.
+    /// Counts an answer at this moment. What comes long after the last start is no part of any stretch.
     pub fn answered(&mut self, since: u64) {
         let at = usize::try_from(since / self.width).unwrap_or(usize::MAX);
-        let last = self.all.len().saturating_sub(1);
-        if let Some(stretch) = self.all.get_mut(at.min(last)) {
-            stretch.answers += 1;
+        if at > 2 * MOST {
+            return;
         }
+        if at >= self.answers.len() {
+            self.answers.resize(at + 1, 0);
+        }
+        self.answers[at] += 1;
     }
 
     fn double(&mut self) {
@@ -70,10 +74,16 @@ impl Windows {
                 for (tries, more) in stretch.first_tries.iter_mut().zip(next.first_tries) {
                     *tries += more;
                 }
-                stretch.answers += next.answers;
             }
             self.all.push(stretch);
         }
+        let pairs = self.answers.chunks(2);
+        self.answers = pairs.map(|it| it.iter().sum()).collect();
+    }
+
+    /// Answers in each of the stretches, in the order of time, and behind the last.
+    pub fn answers(&self) -> &[u64] {
+        &self.answers
     }
 
     /// How long each is.

@@ -1,7 +1,9 @@
 //! What can be said about the logs that are fitted?
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use becalm::duration::parse as duration;
 use becalm_fit::log::Kind;
 
 use super::asked::RangeArgs;
@@ -38,6 +40,12 @@ pub struct Args {
 
     #[command(flatten)]
     pub range: RangeArgs,
+
+    /// Leave out requests that took longer than this, such as long polls and streams, which take no worker: 10s
+    ///
+    /// Without it they are left out where the log says something without them alone, and becalm says so.
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = LINES)]
+    pub longer_than: Option<Duration>,
 
     /// Read the requests of one upstream alone: its address as the log has it, or its number in the order of appearance
     #[arg(long, value_name = "UPSTREAM", conflicts_with = "split", help_heading = POOLS)]

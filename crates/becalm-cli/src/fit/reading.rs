@@ -52,6 +52,7 @@ impl Read {
         let mut options = Options::default();
         options.sampled = args.sampled;
         options.is_one_pool = args.one_pool;
+        options.longest = args.longer_than;
         let mut fits = Fits::new(options, pool, args.split);
         let progress = Progress::new("reading, MB");
         let mut until_told = STRIDE;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::support::Human;
-use becalm_fit::{Fitted, How, Knee, Known};
+use becalm_fit::{Fitted, How, Knee, Known, Warning};
 use becalm_report::format::{plain, seconds};
 use serde::Serialize;
 
@@ -142,9 +142,18 @@ pub fn conclusion(fitted: &Fitted) -> String {
             fitted.workers.value,
             seconds(fitted.time.value)
         ),
+        Knee::Open if is_of_a_loop(fitted) => format!(
+            "The service answered {capacity}/s while its clients waited for their answers: it can serve that at least, and no more if it \
+             was full."
+        ),
         Knee::Open => format!(
             "The service can serve at least {capacity}/s, and may do more: nothing that was read filled it."
         ),
         _ => "What was read does not show how much the service can do; it says why.".into(),
     }
+}
+
+fn is_of_a_loop(fitted: &Fitted) -> bool {
+    let is_it = |it: &Warning| matches!(it, Warning::ClosedLoop { .. });
+    fitted.warnings.iter().any(is_it)
 }

@@ -33,7 +33,10 @@ fn what_the_workers_do_together_is_known_all_the_same() {
             truth.seed = seed;
             let fitted = fit(&apart(&truth, share), Options::default());
             let capacity = fitted.capacity.value / truth.capacity();
-            let how = format!("{time:?} at {load}: {:?} {capacity}", fitted.knee);
+            let how = format!(
+                "{time:?} at {load}: {:?} {capacity}, {:?}",
+                fitted.knee, fitted.workers
+            );
             fits += 1;
             if fitted.knee == Knee::Seen {
                 seen += 1;

@@ -26,6 +26,11 @@ pub struct Truth {
     pub slower: f64,
     /// Retries after a failure.
     pub retries: Option<Retries>,
+    /// So many come at once, on average; as likely fewer as more.
+    pub batch: u32,
+    /// Beside the load, so many users, each of whom thinks for so many seconds, on average, when it is answered, and asks again.
+    pub users: u32,
+    pub think: f64,
     pub seed: u64,
 }
 
@@ -56,6 +61,9 @@ impl Truth {
             timeout: None,
             slower: 1.0,
             retries: None,
+            batch: 1,
+            users: 0,
+            think: 0.0,
             seed: 1,
         }
     }
@@ -101,6 +109,7 @@ struct Simulation<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     First,
+    User,
     Begin { call: u64, number: u32 },
     Served { pool: usize, attempt: usize },
     Left { attempt: usize },
@@ -115,6 +124,7 @@ struct Attempt {
     call: u64,
     number: u32,
     start: u64,
+    is_of_user: bool,
     is_over: bool,
 }
 
@@ -147,7 +157,13 @@ impl<'a> Simulation<'a> {
 
     fn run(mut self) -> Vec<Request> {
         let mut calls = 0;
-        self.at(0, Event::First);
+        if self.truth.loads[0] > 0.0 {
+            self.at(0, Event::First);
+        }
+        for _ in 0..self.truth.users {
+            let after = self.unit() * self.truth.think * 2e6;
+            self.at(after as u64, Event::User);
+        }
         while let Some(Reverse((now, _, event))) = self.events.pop() {
             match event {
                 Event::First => {
@@ -155,13 +171,26 @@ impl<'a> Simulation<'a> {
                     if share < 1.0 {
                         let load =
                             self.truth.loads[(share * self.truth.loads.len() as f64) as usize];
-                        let gap = -self.unit().ln() / (load * self.truth.capacity());
+                        let batch = self.truth.batch;
+                        let gap =
+                            -self.unit().ln() / (load * self.truth.capacity()) * f64::from(batch);
                         self.at(now + (gap * 1e6) as u64, Event::First);
-                        calls += 1;
-                        self.begin(now, calls, 1);
+                        let together = match batch {
+                            1 => 1,
+                            batch => 1 + self.random.next_u64() % (2 * u64::from(batch) - 1),
+                        };
+                        for _ in 0..together {
+                            calls += 1;
+                            self.begin(now, calls, 1, false);
+                        }
                     }
                 }
-                Event::Begin { call, number } => self.begin(now, call, number),
+                Event::User if (now as f64) < self.truth.seconds * 1e6 => {
+                    calls += 1;
+                    self.begin(now, calls, 1, true);
+                }
+                Event::User => {}
+                Event::Begin { call, number } => self.begin(now, call, number, false),
                 Event::Served { pool, attempt } => {
                     if !self.attempts[attempt].is_over {
                         self.over(now, attempt, Ended::Answered(200));
@@ -182,12 +211,13 @@ impl<'a> Simulation<'a> {
         self.log
     }
 
-    fn begin(&mut self, now: u64, call: u64, number: u32) {
+    fn begin(&mut self, now: u64, call: u64, number: u32, is_of_user: bool) {
         let attempt = self.attempts.len();
         self.attempts.push(Attempt {
             call,
             number,
             start: now,
+            is_of_user,
             is_over: false,
         });
         let pool = (self.random.next_u64() % u64::from(self.truth.pools)) as usize;
@@ -229,6 +259,7 @@ impl<'a> Simulation<'a> {
             call,
             number,
             start,
+            is_of_user,
             ..
         } = self.attempts[attempt];
         self.attempts[attempt].is_over = true;
@@ -251,6 +282,10 @@ impl<'a> Simulation<'a> {
             upstream: 0,
             at_upstream: None,
         });
+        if is_of_user {
+            let after = -self.unit().ln() * self.truth.think * 1e6;
+            self.at(now + after as u64, Event::User);
+        }
         let has_failed = ended != Ended::Answered(200);
         if let Some(it) = retries.filter(|it| has_failed && number < it.attempts) {
             let ceiling = it.base.as_secs_f64() * it.multiplier.powi(number as i32 - 1);

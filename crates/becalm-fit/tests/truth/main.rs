@@ -9,6 +9,7 @@
 )]
 
 mod apart;
+mod clients;
 mod lies;
 mod log;
 mod long;
@@ -16,3 +17,4 @@ mod shared;
 mod sixty;
 mod values;
 mod verdicts;
+mod written;

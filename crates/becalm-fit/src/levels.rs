@@ -1,0 +1,202 @@
+//! How fast did the service answer, by how many requests it had?
+//!
+//! That is a fact, whatever the workers, the order and the times: no lower end of a capacity is above it.
+
+use crate::number::{group, least};
+use crate::pool::WITHIN;
+
+/// Answers in short stretches, by how many requests the service had when each of them began.
+#[derive(Debug, Clone, Default)]
+pub struct Levels {
+    /// How long a stretch is, in microseconds; 0: nothing is counted.
+    length: i64,
+    /// Of that, how long answers do not count at its beginning: what it had then may be one too many by the steps of the clock, which
+    /// is over at once.
+    uncounted: i64,
+    /// When this one began, what it had then, and its answers so far.
+    from: Option<i64>,
+    had: usize,
+    answers: u64,
+    /// What the service has now.
+    has: usize,
+    /// By the group of what it had.
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Row {
+    stretches: u64,
+    answers: u64,
+}
+
+/// A rate of answers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// Per second.
+    pub rate: f64,
+    /// Its standard error, if answers come independently of each other.
+    pub error: f64,
+}
+
+/// Of fewer answers, chance decides.
+const FEW: u64 = 100;
+/// Of fewer it decides how two levels differ.
+const COMPARED: u64 = 400;
+/// By this factor levels have to differ, so that their rates tell whether there is a limit.
+const APART: usize = 2;
+
+impl Levels {
+    /// Begins to count, in stretches of so many microseconds, for a clock of such steps.
+    pub fn begin(&mut self, length: i64, step: i64) {
+        self.uncounted = step.saturating_mul(2);
+        self.length = length
+            .max(self.uncounted)
+            .saturating_add(self.uncounted)
+            .max(1);
+    }
+
+    /// The service has one more.
+    pub fn add(&mut self) {
+        self.has += 1;
+    }
+
+    /// One was answered, or left, at this moment.
+    pub fn over(&mut self, moment: i64) {
+        self.pass(moment);
+        self.has = self.has.saturating_sub(1);
+        let since = moment.saturating_sub(self.from.unwrap_or(moment));
+        self.answers += u64::from(since >= self.uncounted);
+    }
+
+    /// Time passes to this moment.
+    pub fn pass(&mut self, moment: i64) {
+        if self.length == 0 {
+            return;
+        }
+        let from = *self.from.get_or_insert(moment);
+        let stretches = moment.saturating_sub(from) / self.length;
+        if stretches < 1 {
+            return;
+        }
+        self.count(self.had, 1, self.answers);
+        // Nothing happened in the others.
+        self.count(self.has, stretches.unsigned_abs() - 1, 0);
+        self.from = Some(from.saturating_add(stretches.saturating_mul(self.length)));
+        (self.had, self.answers) = (self.has, 0);
+    }
+
+    fn count(&mut self, had: usize, stretches: u64, answers: u64) {
+        let at = group(had);
+        if at >= self.rows.len() {
+            self.rows.resize(at + 1, Row::default());
+        }
+        self.rows[at].stretches += stretches;
+        self.rows[at].answers += answers;
+    }
+
+    /// The highest rate, as far as it is known, at which it answered while it had some number of requests or more.
+    pub fn highest(&self) -> Option<Rate> {
+        let mut sum = Row::default();
+        let mut highest: Option<Rate> = None;
+        for row in self.rows.iter().skip(1).rev() {
+            sum.add(*row);
+            let Some(rate) = self.rate(sum).filter(|_| sum.answers >= FEW) else {
+                continue;
+            };
+            let least = |it: Rate| it.rate - WITHIN * it.error;
+            if highest.is_none_or(|it| least(it) < least(rate)) {
+                highest = Some(rate);
+            }
+        }
+        highest
+    }
+
+    /// Whether it answered no faster with at least twice as many requests: then it was full.
+    pub fn is_level(&self) -> bool {
+        let sum = |rows: &[Row]| {
+            let mut sum = Row::default();
+            for row in rows {
+                sum.add(*row);
+            }
+            sum
+        };
+        let groups = self.rows.len();
+        (1..groups).any(|few| {
+            let upper = group(least(few) * APART);
+            if upper >= groups {
+                return false;
+            }
+            // Those between this and half as many more.
+            let to = group(least(few) + least(few) / 4).max(few) + 1;
+            let (few, many) = (
+                sum(&self.rows[few..to.min(upper)]),
+                sum(&self.rows[upper..]),
+            );
+            if few.answers < COMPARED || many.answers < COMPARED {
+                return false;
+            }
+            let rates = self.rate(few).zip(self.rate(many));
+            rates.is_some_and(|(few, many)| {
+                let half_as_much = few.rate * 1.25;
+                many.rate + 3.0 * many.error.hypot(few.error) < half_as_much
+            })
+        })
+    }
+
+    #[expect(clippy::cast_precision_loss)]
+    fn rate(&self, row: Row) -> Option<Rate> {
+        let counted = self.length - self.uncounted;
+        let seconds = row.stretches as f64 * counted as f64 / 1e6;
+        let answers = row.answers as f64;
+        (row.stretches > 0).then(|| Rate {
+            rate: answers / seconds,
+            error: answers.sqrt() / seconds,
+        })
+    }
+}
+
+impl Row {
+    fn add(&mut self, other: Self) {
+        self.stretches += other.stretches;
+        self.answers += other.answers;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many clients, each of which asks again when it is answered, of a service that answers one in a millisecond up to
+    /// this limit.
+    fn of(clients: &[usize], limit: usize) -> Levels {
+        let mut levels = Levels::default();
+        levels.begin(5_000, 1);
+        let mut now = 0;
+        for clients in clients {
+            while levels.has < *clients {
+                levels.add();
+            }
+            for _ in 0..2_000 {
+                now += 20_000 / i64::try_from((*clients).min(limit)).unwrap();
+                levels.over(now);
+                levels.add();
+            }
+        }
+        levels
+    }
+
+    #[test]
+    fn the_highest_rate_is_that_of_a_full_service() {
+        let highest = of(&[4, 10, 40], 10).highest().unwrap();
+        assert!((highest.rate / 500.0 - 1.0).abs() < 0.02, "{highest:?}");
+        assert!(highest.error < 15.0, "{highest:?}");
+        assert_eq!(Levels::default().highest(), None);
+    }
+
+    #[test]
+    fn a_service_is_full_that_answers_no_faster_with_more() {
+        assert!(of(&[4, 10, 40], 10).is_level());
+        assert!(!of(&[4, 10, 40], 1000).is_level());
+        assert!(!of(&[40], 10).is_level(), "one level tells nothing");
+    }
+}
