@@ -119,9 +119,10 @@ fn put(entries: &mut Vec<(Key, Node)>, parts: &[&str], label: &Label<'_>) {
     }
 }
 
-/// Tells of parts of labels that look like retries, and that nothing asked for.
-pub fn unread(reading: &mut Reading<'_>, labels: &Node) {
-    let told: HashSet<Span> = reading.findings.iter().map(|it| it.span).collect();
+/// Tells of parts of labels that look like retries, and that nothing asked for. So many findings were there before these labels.
+pub fn unread(reading: &mut Reading<'_>, labels: &Node, before: usize) {
+    let own = reading.findings.iter().skip(before);
+    let told: HashSet<Span> = own.map(|it| it.span).collect();
     let mut left = vec![labels];
     while let Some(node) = left.pop() {
         for (key, value) in node.entries() {

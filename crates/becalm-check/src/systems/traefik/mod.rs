@@ -192,8 +192,9 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         return;
     }
     for labels in labels::trees(reading, tree) {
+        let before = reading.findings.len();
         of_tree(reading, &labels, Source::Labels);
-        labels::unread(reading, &labels);
+        labels::unread(reading, &labels, before);
     }
     of_tree(reading, tree, Source::File);
 }
