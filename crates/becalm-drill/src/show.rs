@@ -112,7 +112,7 @@ impl<'a> Show<'a> {
 }
 
 /// Lines of a conclusion above the fold; a longer one is told below it.
-const SAID: usize = 8;
+const SAID: usize = 9;
 const CUT: &str = " ...";
 
 /// Figures side by side.

@@ -18,7 +18,7 @@ const TIME: usize = 5;
 const COLUMN: usize = 34;
 
 /// Lines of a drill: the first of many seconds would be all that is read.
-const LINES: u32 = 6;
+const LINES: u32 = 5;
 
 /// The policies.
 pub fn header(view: &View<'_>) -> String {

@@ -41,14 +41,16 @@ impl Scene for View<'_> {
         u32::try_from(elapsed.as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// Of the last second: a line comes as soon as its second is over.
+    /// Of the last second, once a minute: what a variant came to is told when it is over, and read first.
     fn line(&self, second: u32) -> String {
+        if second % MINUTE != 0 {
+            return String::new();
+        }
         let last_second = self.now.saturating_sub(Duration::from_secs(1))..self.now;
         let count = |count| plain(float(self.recording.within(count, last_second.clone())));
         format!(
-            "{:>4}s  {}  {} of {} connected, {} dials/s, {} refused/s, {} handshakes/s, {} for nobody\n",
-            second,
-            fit(self.variant.title, 14),
+            "{second}s  {}: {} of {} connected; in this second\n      {} dials, {} refused, {} handshakes, {} for nobody\n",
+            self.variant.title,
             plain(float(last(&self.recording.open))),
             plain(float(self.setup.clients)),
             count(Count::Dial),
@@ -58,6 +60,9 @@ impl Scene for View<'_> {
         )
     }
 }
+
+/// Seconds.
+const MINUTE: u32 = 60;
 
 /// The whole picture for a terminal of this size, line by line.
 fn frame(view: &View<'_>, (width, height): (usize, usize), painter: Painter) -> Vec<String> {
@@ -211,14 +216,16 @@ mod tests {
             now: Duration::from_secs(9),
             over: &[],
         };
-        let line = view.line(8);
+        let line = view.line(60);
         for words in [
-            "8s  fixed delay",
-            "500 dials/s",
-            "100 handshakes/s, 90 for nobody",
+            "60s  fixed delay",
+            "500 dials, ",
+            "100 handshakes, 90 for nobody",
         ] {
             assert!(line.contains(words), "{line}");
         }
+        assert!(line.lines().all(|it| it.chars().count() <= 80), "{line}");
+        assert_eq!(view.line(8), "");
         let words = condition(&view).1;
         assert!(
             words.starts_with("the server has been up for 5.0 s: 0 of 2000"),

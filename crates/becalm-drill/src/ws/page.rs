@@ -21,6 +21,12 @@ pub fn page(outcome: &Outcome) -> Page {
         plain(setup.clients.into())
     ))
     .conclusion(colour, &judgement.conclusion)
+    .figure(
+        &picture::connections(contenders, setup),
+        "The connections that the server has. Where lines coincide, the last one of the legend is seen.",
+    )
+    .contents()
+    .heading("What was measured")
     .paragraph(&format!(
         "Measured on this machine by becalm drill ws: {} killed and started again {} later, or drained, and clients \
          of becalm-ws in processes of their own, on the loopback interface. Nothing is simulated and nothing is scripted.",
@@ -30,11 +36,6 @@ pub fn page(outcome: &Outcome) -> Page {
         },
         Human(setup.outage)
     ))
-    .heading("Who was connected")
-    .figure(
-        &picture::connections(contenders, setup),
-        "The connections that the server has. Where lines coincide, the last one of the legend is seen.",
-    )
     .heading("Who dialled")
     .figure(
         &picture::dials(contenders),
