@@ -35,6 +35,29 @@ effect = "hang"
 service = "orders"
 "#;
 
+/// A service that a route of forty attempts keeps down.
+const SHOP: &str = r#"
+horizon = "40s"
+
+[[service]]
+name = "orders"
+workers = 12
+time = "exponential:20ms"
+queue = 600
+
+[[population]]
+name = "clients"
+target = "orders"
+arrivals = "poisson:360"
+timeout = "500ms"
+
+[[trigger]]
+service = "orders"
+effect = "hang"
+from = "5s"
+length = "2s"
+"#;
+
 /// A route that repeats forty times.
 const ISTIO: &str = include_str!("../../becalm-check/tests/files/05-istio-forty.yaml");
 
@@ -45,6 +68,7 @@ impl Folder {
     fn new() -> Self {
         let folder = Self(tempfile::tempdir().expect("a directory"));
         folder.put("orders.toml", SERVICE);
+        folder.put("shop.toml", SHOP);
         folder
     }
 
@@ -265,7 +289,7 @@ fn s5_the_first_screen_of_a_check_has_the_verdict_and_the_worst_findings() {
             assert!(counts.iter().all(|it| above[0].contains(it)), "{text}");
         }
     }
-    let judged = folder.told(&["check", "istio.yaml", "--service", "orders.toml"]);
+    let judged = folder.told(&["check", "istio.yaml", "--service", "shop.toml"]);
     let said = above(&judged, "service").join("\n");
     assert!(said.contains("\nmetastable: "), "{judged}");
     assert!(said.contains("[metastable]"), "it is told first: {judged}");
@@ -369,7 +393,7 @@ fn s5_a_page_says_first_what_to_set_and_paints_no_recommendation_red() {
         assert_eq!(first.matches("<dt>").count(), 3, "{flags}");
         assert!(first.contains("<figure>"), "{flags}");
     }
-    let checked = folder.page(&["check", "istio.yaml", "--service", "orders.toml"]);
+    let checked = folder.page(&["check", "istio.yaml", "--service", "shop.toml"]);
     let first = before_the_fold(&checked, "check");
     assert!(
         first.contains(">metastable</span>") && first.contains("What helps: "),
