@@ -45,6 +45,7 @@ pub(super) const CONTOUR: System = System {
             ("retriableStatusCodes", "move it into `retryPolicy`"),
         ],
         tables: &["retryPolicy"],
+        kinds: &["httpproxies.projectcontour.io"],
         ..Schema::OPEN
     },
 };

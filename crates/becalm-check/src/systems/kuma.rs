@@ -57,6 +57,7 @@ pub(super) const KUMA: System = System {
         // Of a MeshCircuitBreaker.
         own: &[("connectionLimits", "maxRetries")],
         tables: &["backOff", "rateLimitedBackOff"],
+        kinds: &["meshretries.kuma.io", "meshtimeouts.kuma.io"],
         ..Schema::OPEN
     },
 };

@@ -45,6 +45,7 @@ pub(super) const DAPR: System = System {
             ("retry", "move it into a target of `spec.targets`"),
         ],
         tables: &["retries"],
+        kinds: &["resiliencies.dapr.io"],
         ..Schema::OPEN
     },
 };
