@@ -109,10 +109,11 @@ async fn pass(client: TcpStream, state: Arc<State>) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let answers = async {
-        let mut piece = vec![0; 1 << 16];
+        let (mut piece, mut is_mute) = (vec![0; 1 << 16], false);
         while let Ok(read @ 1..) = from_server.read(&mut piece).await {
-            let swallows = state.swallows.load(Ordering::SeqCst);
-            if !swallows && to_client.write_all(&piece[..read]).await.is_err() {
+            // What follows would be taken for what was swallowed.
+            is_mute |= state.swallows.load(Ordering::SeqCst);
+            if !is_mute && to_client.write_all(&piece[..read]).await.is_err() {
                 break;
             }
         }

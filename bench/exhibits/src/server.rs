@@ -1,6 +1,6 @@
 //! How does the drill get a Redis that it can kill?
 
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +20,7 @@ pub struct Server {
     directory: TempDir,
     pub port: u16,
     process: Option<Child>,
+    _held: UdpSocket,
 }
 
 impl Server {
@@ -30,10 +31,12 @@ impl Server {
     /// A sentence.
     pub fn start() -> Result<Self, String> {
         let directory = TempDir::new().map_err(|error| format!("cannot keep a file: {error}"))?;
+        let (port, held) = free_port()?;
         let mut server = Self {
             directory,
-            port: free_port()?,
+            port,
             process: None,
+            _held: held,
         };
         let asked = Command::new("redis-server")
             .arg("--version")
@@ -125,12 +128,16 @@ impl Drop for Server {
     }
 }
 
-/// Below those that the system gives to clients, so that the server can come back to it.
-fn free_port() -> Result<u16, String> {
+/// Below those that the system gives to clients, so that the server can come back to it. A socket of UDP holds its number against other drills and
+/// tests, also while the server is down.
+fn free_port() -> Result<(u16, UdpSocket), String> {
     let first = 10_000 + std::process::id() * 16 % 20_000;
     let mut ports = (first..first + 1_000).filter_map(|port| u16::try_from(port).ok());
-    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    let found = ports.find(is_free);
+    let found = ports.find_map(|port| {
+        let held = UdpSocket::bind(("127.0.0.1", port)).ok()?;
+        TcpListener::bind(("127.0.0.1", port)).ok()?;
+        Some((port, held))
+    });
     found.ok_or_else(|| {
         format!("no port of 127.0.0.1 from {first} on is free; allow this process to open sockets")
     })

@@ -1,9 +1,9 @@
 //! How does a test run somebody else's program, which ends with it?
 
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
@@ -16,12 +16,21 @@ pub fn installed(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// A port on which nobody listens, below those that the system hands out.
+/// Below those that the system hands out, so that a server can come back to it. A socket of UDP holds its number against the tests of other
+/// processes, also while the server is down.
 pub fn free_port() -> u16 {
-    static ASKED: AtomicU32 = AtomicU32::new(0);
-    let first = 10_000 + std::process::id() * 16 % 20_000 + ASKED.fetch_add(1, Ordering::Relaxed);
-    let mut ports = (first..).filter_map(|port| u16::try_from(port).ok());
-    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    static HELD: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
+    let first = 10_000 + std::process::id() * 16 % 20_000;
+    let mut ports = (first..).map_while(|port| u16::try_from(port).ok());
+    let mut held = HELD.lock().expect("no panic while it is held");
+    let is_free = |port: &u16| {
+        let address = ("127.0.0.1", *port);
+        let socket = UdpSocket::bind(address);
+        socket.is_ok_and(|socket| {
+            held.push(socket);
+            TcpListener::bind(address).is_ok()
+        })
+    };
     ports.find(is_free).expect("a free port")
 }
 

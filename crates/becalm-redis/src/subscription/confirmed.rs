@@ -24,8 +24,8 @@ pub(super) struct Confirmed {
     awaited: VecDeque<Awaited>,
     /// How many of these are to be answered until nothing more is missed.
     again: usize,
-    /// Those that the server cannot serve now, to be asked for again.
-    interrupted: VecDeque<Topic>,
+    /// Those that the server cannot serve now, to be asked for again, or to be left (`false`).
+    interrupted: VecDeque<(Topic, bool)>,
     /// Those of which the caller was told so, until they are heard.
     down: HashSet<Topic>,
     events: VecDeque<Event>,
@@ -61,14 +61,14 @@ impl Confirmed {
 
     /// What to send after a topic was added or removed, if anything.
     pub fn change(&mut self, topic: Topic, is_wanted: bool) -> Option<Cmd> {
-        self.interrupted.retain(|other| *other != topic);
+        // What is to be left yet is to be left still.
+        let is_other = |it: &(Topic, bool)| it.0 != topic || !(is_wanted || it.1);
+        self.interrupted.retain(is_other);
         match (is_wanted, self.asked.contains_key(&topic)) {
             (true, false) => Some(self.subscribe(topic)),
             (false, true) => {
                 self.forget(&topic);
-                let command = topic.unsubscribe();
-                self.awaited.push_back(Awaited::Unsubscribed(topic));
-                Some(command)
+                Some(self.unsubscribe(topic))
             }
             (false, false) => {
                 self.forget(&topic);
@@ -93,7 +93,12 @@ impl Confirmed {
     pub fn ask_again(&mut self) -> Vec<Cmd> {
         let some = self.interrupted.len().min(AT_ONCE);
         let topics: Vec<_> = self.interrupted.drain(..some).collect();
-        let asks = topics.into_iter().map(|topic| self.subscribe(topic));
+        let asks = topics
+            .into_iter()
+            .map(|(topic, is_wanted)| match is_wanted {
+                true => self.subscribe(topic),
+                false => self.unsubscribe(topic),
+            });
         asks.collect()
     }
 
@@ -104,7 +109,7 @@ impl Confirmed {
             let event = Event::Interrupted(topic.clone(), error);
             self.events.push_back(event);
         }
-        self.interrupted.push_back(topic);
+        self.interrupted.push_back((topic, true));
     }
 
     /// What to send to hear whether the server is there.
@@ -184,6 +189,13 @@ impl Confirmed {
                     self.events.push_back(Event::Refused(topic, error.into()));
                 }
             }
+            (Some(Awaited::Unsubscribed(topic)), Value::ServerError(error))
+                if OF_ONE.contains(&error.code()) =>
+            {
+                if !self.asked.contains_key(&topic) {
+                    self.interrupted.push_back((topic, false));
+                }
+            }
             (_, Value::ServerError(error)) => return Err(error.into()),
             (Some(Awaited::Pong), _) => {}
             _ => return Err(strange()),
@@ -215,6 +227,12 @@ impl Confirmed {
         if !matches!(self.events.back(), Some(Event::MayHaveMissed)) {
             self.events.push_back(Event::MayHaveMissed);
         }
+    }
+
+    fn unsubscribe(&mut self, topic: Topic) -> Cmd {
+        let command = topic.unsubscribe();
+        self.awaited.push_back(Awaited::Unsubscribed(topic));
+        command
     }
 
     fn subscribe(&mut self, topic: Topic) -> Cmd {
@@ -363,7 +381,22 @@ mod tests {
         confirmed.heard(confirms("subscribe", "b")).expect("asked");
         assert_eq!(events(&mut confirmed), ["MayHaveMissed"]);
 
+        // Removed, while the node answers of its slot as before.
+        assert!(confirmed.change("a".into(), false).is_some());
+        confirmed.heard(down()).expect("the others go on");
+        assert!(confirmed.change("a".into(), false).is_none());
+        assert_eq!(confirmed.ask_again().len(), 1);
+        confirmed
+            .heard(confirms("unsubscribe", "a"))
+            .expect("it is");
+        assert!(!confirmed.has_interrupted() && !confirmed.is_due());
+        events(&mut confirmed);
+
         // After a loss the others are told without it, and it by itself.
+        confirmed.begin(&wanted(&["a", "b"]));
+        confirmed.heard(confirms("subscribe", "b")).expect("asked");
+        confirmed.heard(confirms("subscribe", "a")).expect("asked");
+        events(&mut confirmed);
         confirmed.begin(&wanted(&["a", "b"]));
         confirmed.heard(confirms("subscribe", "a")).expect("asked");
         confirmed.heard(down()).expect("the others go on");

@@ -120,14 +120,14 @@ async fn pass(client: TcpStream, state: Arc<State>) {
     let mut held = Vec::new();
     let mut delay = Duration::ZERO;
     let answers = async {
-        let mut piece = vec![0; 4096];
+        let (mut piece, mut is_mute) = (vec![0; 4096], false);
         while let Ok(read @ 1..) = from_server.read(&mut piece).await {
             if state.takes_next.swap(false, Ordering::SeqCst) {
                 break;
             }
-            if !state.swallows.load(Ordering::SeqCst)
-                && to_client.write_all(&piece[..read]).await.is_err()
-            {
+            // What follows would be taken for what was swallowed.
+            is_mute |= state.swallows.load(Ordering::SeqCst);
+            if !is_mute && to_client.write_all(&piece[..read]).await.is_err() {
                 break;
             }
         }
@@ -161,5 +161,41 @@ async fn pass(client: TcpStream, state: Arc<State>) {
         let _ = to_server.shutdown().await;
         // Until the server has taken it.
         let _ = from_server.read_to_end(&mut Vec::new()).await;
+    }
+}
+
+/// A connection hears the begin of what its server says, whatever is swallowed: a client that heard a later part would take it for an earlier answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_swallowed_is_followed_by_nothing() {
+    let server = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = server.local_addr().expect("an address").port();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = server.accept().await {
+            tokio::spawn(async move {
+                let mut number = 0_u32;
+                while client.write_all(&number.to_be_bytes()).await.is_ok() {
+                    number += 1;
+                }
+            });
+        }
+    });
+    let proxy = Proxy::to(port).await;
+    for _ in 0..100 {
+        let mut client = TcpStream::connect(("127.0.0.1", proxy.port)).await;
+        let client = client.as_mut().expect("it listens");
+        let _ = client.read_u32().await.expect("it passes");
+        proxy.swallow();
+        let hears = async {
+            let mut before = 0;
+            while let Ok(number) = client.read_u32().await {
+                assert_eq!(number, before + 1, "what lies between was swallowed");
+                before = number;
+            }
+        };
+        let cuts = async {
+            sleep(Duration::from_millis(2)).await;
+            proxy.cut();
+        };
+        tokio::join!(hears, cuts);
     }
 }

@@ -1,10 +1,10 @@
 //! How does a test get a Redis that it can kill?
 
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 #[cfg(feature = "rustls")]
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use redis::{Client, Connection};
@@ -119,10 +119,22 @@ impl Server {
         let began = Instant::now();
         loop {
             match client.get_connection() {
-                Ok(connection) => return connection,
+                Ok(mut connection) => {
+                    self.is_own(&mut connection);
+                    return connection;
+                }
                 Err(error) if began.elapsed() > Duration::from_secs(20) => panic!("{error}"),
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
+        }
+    }
+
+    /// It may have failed to start where another program took its port. One that wants a login, or is busy, does not tell.
+    fn is_own(&self, connection: &mut Connection) {
+        let told: redis::RedisResult<String> = redis::cmd("INFO").arg("server").query(connection);
+        if let (Ok(told), Some(process)) = (told, &self.process) {
+            let own = format!("process_id:{}\r\n", process.id());
+            assert!(told.contains(&own), "another has its port: {told}");
         }
     }
 
@@ -140,12 +152,30 @@ impl Drop for Server {
     }
 }
 
-/// Below those that the system hands out, so that a server can come back to it; each once in this process.
+/// Below those that the system hands out, so that a server can come back to it. A socket of UDP holds its number against the tests of other
+/// processes, also while the server is down.
 fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
+    static HELD: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
     let first = 10_000 + std::process::id() * 16 % 20_000;
-    let drawn = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
-    let mut ports = drawn.map_while(|port| u16::try_from(port).ok());
-    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let mut ports = (first..).map_while(|port| u16::try_from(port).ok());
+    let mut held = HELD.lock().expect("no panic while it is held");
+    let is_free = |port: &u16| {
+        let address = ("127.0.0.1", *port);
+        let socket = UdpSocket::bind(address);
+        socket.is_ok_and(|socket| {
+            held.push(socket);
+            TcpListener::bind(address).is_ok()
+        })
+    };
     ports.find(is_free).expect("a free port")
+}
+
+#[test]
+fn a_server_that_could_not_start_is_not_taken_for_that_of_another() {
+    let other = Server::started(&[]);
+    let mut server = Server::new(&[]);
+    server.port = other.port;
+    server.start();
+    let asked = std::panic::catch_unwind(|| server.plain());
+    assert!(asked.is_err(), "it speaks with another");
 }

@@ -194,3 +194,50 @@ async fn a_sharded_channel_whose_slot_is_nowhere_takes_no_other_with_it() {
         let _: String = ask(&server, &["DELSLOTS", &slot]);
     }
 }
+
+/// A node has its slot, and the cluster is down, since another slot is nowhere: to leave its channel takes no other with it. By default
+/// (`cluster-allow-pubsubshard-when-down`) it is not refused.
+#[tokio::test]
+async fn a_sharded_channel_that_is_left_while_the_cluster_is_down_takes_no_other_with_it() {
+    let server = Server::with_all_slots("5000");
+    let redis = becalm_redis::Connection::open(&server.url()).expect("an address");
+    let mut heard = redis.subscribe([Topic::from("a"), Topic::sharded("up")]);
+    for _ in 0..2 {
+        let event = timeout(Duration::from_secs(10), heard.next()).await;
+        let event = event.expect("in time").expect("it goes on");
+        assert!(matches!(event, Ok(Event::Subscribed(_))), "{event:?}");
+    }
+    let mut plain = server.plain();
+    let refuses = ["SET", "cluster-allow-pubsubshard-when-down", "no"];
+    let () = cmd("CONFIG").arg(&refuses).query(&mut plain).expect("set");
+    let slot: u16 = ask(&server, &["KEYSLOT", "down"]);
+    let slot = slot.to_string();
+    let _: String = ask(&server, &["DELSLOTS", &slot]);
+    while !ask::<String>(&server, &["INFO"]).contains("cluster_state:fail") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let topics = heard.topics();
+    topics.remove(Topic::sharded("up"));
+    for payload in ["1", "2"] {
+        let nothing = timeout(Duration::from_millis(300), heard.next()).await;
+        assert!(nothing.is_err(), "{nothing:?}");
+        let came = cmd("PUBLISH").arg("a").arg(payload).query(&mut plain);
+        assert_eq!(came, Ok(1));
+        let event = timeout(Duration::from_secs(10), heard.next()).await;
+        let event = event.expect("in time").expect("it goes on");
+        assert!(matches!(event, Ok(Event::Message(_))), "{event:?}");
+    }
+    // It is left when it can be.
+    let _: String = ask(&server, &["ADDSLOTS", &slot]);
+    let left = async {
+        loop {
+            let _ = timeout(Duration::from_millis(20), heard.next()).await;
+            let count = cmd("PUBSUB").arg("SHARDNUMSUB").arg("up").query(&mut plain);
+            let count: (String, u64) = count.expect("it is told");
+            if count.1 == 0 {
+                return;
+            }
+        }
+    };
+    timeout(Duration::from_secs(10), left).await.expect("left");
+}

@@ -185,7 +185,7 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
         }
     };
     let answers = async {
-        let mut piece = vec![0; 4096];
+        let (mut piece, mut is_mute) = (vec![0; 4096], false);
         while let Ok(read @ 1..) = from_server.read(&mut piece).await {
             if loses_answer.load(Ordering::SeqCst) {
                 state.hold();
@@ -194,9 +194,9 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
                 }
                 break;
             }
-            if !state.swallows.load(Ordering::SeqCst)
-                && to_client.write_all(&piece[..read]).await.is_err()
-            {
+            // What follows would be taken for what was swallowed.
+            is_mute |= state.swallows.load(Ordering::SeqCst);
+            if !is_mute && to_client.write_all(&piece[..read]).await.is_err() {
                 break;
             }
         }

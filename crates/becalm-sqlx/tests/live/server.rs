@@ -1,12 +1,12 @@
 //! How does a test get a Postgres that it can kill?
 
 use std::fs::File;
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use sqlx::postgres::PgPoolOptions;
@@ -72,8 +72,13 @@ impl Postgres {
             if self.process.as_mut().is_none_or(ended) {
                 self.process = Some(self.spawn());
             }
-            if PgConnection::connect(&self.url()).await.is_ok() {
-                return;
+            // It may have failed to start where another program took its port.
+            if let Ok(mut own) = PgConnection::connect(&self.url()).await {
+                let data = sqlx::query_scalar::<_, String>("SHOW data_directory");
+                let data = data.fetch_one(&mut own).await;
+                if data.is_ok_and(|data| Path::new(&data).starts_with(self.directory.path())) {
+                    return;
+                }
             }
             assert!(
                 began.elapsed() < Duration::from_secs(60),
@@ -250,12 +255,20 @@ fn account() -> Option<(u32, u32)> {
     Some((number()?, number()?))
 }
 
-/// Below those that the system hands out, so that a server can come back to it; each once in this process.
+/// Below those that the system hands out, so that a server can come back to it. A socket of UDP holds its number against the tests of other
+/// processes, also while the server is down.
 pub fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
+    static HELD: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
     let first = 10_000 + std::process::id() * 16 % 20_000;
-    let drawn = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
-    let mut ports = drawn.map_while(|port| u16::try_from(port).ok());
-    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let mut ports = (first..).map_while(|port| u16::try_from(port).ok());
+    let mut held = HELD.lock().expect("no panic while it is held");
+    let is_free = |port: &u16| {
+        let address = ("127.0.0.1", *port);
+        let socket = UdpSocket::bind(address);
+        socket.is_ok_and(|socket| {
+            held.push(socket);
+            TcpListener::bind(address).is_ok()
+        })
+    };
     ports.find(is_free).expect("a free port")
 }
