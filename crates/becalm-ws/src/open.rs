@@ -365,10 +365,11 @@ impl Open {
                 self.is_behind = false;
                 break;
             };
-            (has_room, self.is_behind) = (true, !is_now_empty);
+            self.is_behind = !is_now_empty;
             // It would be too long for every connection.
             if !self.room.takes(message.len()) {
                 client.tell(Event::Dropped(&message));
+                has_room = true;
                 continue;
             }
             let length = message.len();
@@ -388,6 +389,7 @@ impl Open {
                 }
                 return Err(error);
             }
+            has_room = true;
         }
         if has_room {
             shared.has_room();

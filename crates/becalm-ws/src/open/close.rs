@@ -31,7 +31,6 @@ impl Open {
             return;
         }
         let room = self.room;
-        let take = || shared.lock().outbox.pop();
         let is_sent = |message: &Message| match &session {
             None => room.takes(message.len()),
             Some(session) => {
@@ -42,8 +41,8 @@ impl Open {
         };
         // What a session that is not open never sends is told of.
         let is_open = session.as_ref().is_none_or(|session| session.is_open());
-        let waiting = std::iter::from_fn(take).take_while(|_| is_open);
-        let (sent, dropped): (Vec<_>, Vec<_>) = waiting.partition(is_sent);
+        let take = || is_open.then(|| shared.lock().outbox.pop()).flatten();
+        let (sent, dropped): (Vec<_>, Vec<_>) = std::iter::from_fn(take).partition(is_sent);
         for message in dropped.iter().filter(|message| is_data(message)) {
             client.tell(Event::Dropped(message));
         }

@@ -23,11 +23,16 @@ pub(super) struct Room {
 
 impl Room {
     pub fn of(limits: &WebSocketConfig) -> Self {
-        let alone = limits.max_write_buffer_size.saturating_sub(FRAME);
+        let whole = limits.max_write_buffer_size.saturating_sub(FRAME);
         Self {
-            alone: alone.min(limits.max_message_size.unwrap_or(usize::MAX)),
-            beside: alone.saturating_sub(limits.write_buffer_size),
+            alone: whole.min(limits.max_message_size.unwrap_or(usize::MAX)),
+            beside: whole.saturating_sub(limits.write_buffer_size),
         }
+    }
+
+    /// Whether the buffer has a bound: without one no length is asked for.
+    const fn is_bounded(self) -> bool {
+        self.beside < usize::MAX / 2
     }
 
     /// Whether it takes a message of this length at all.
@@ -49,13 +54,22 @@ impl Open {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Error>> {
         ready!(self.poll_ready(context))?;
-        // Without a bound of the buffer nothing is asked.
-        let is_bounded = self.room.beside < usize::MAX / 2;
-        if is_bounded && length() > self.room.beside {
+        if self.room.is_bounded() && length() > self.room.beside {
             ready!(Pin::new(&mut self.wire).poll_flush(context))?;
             self.is_unflushed = false;
             self.unflushed.is_written();
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_bound_of_the_buffer_no_length_is_asked_for() {
+        let room = Room::of(&WebSocketConfig::default());
+        assert_eq!((room.alone, room.is_bounded()), (64 << 20, false));
     }
 }

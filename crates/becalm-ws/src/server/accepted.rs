@@ -254,7 +254,7 @@ impl Accepted {
             }
         }
         // It may be over by now, or its client takes nothing.
-        if self.sniff.is_answered() {
+        if self.is_stalled || self.sniff.is_answered() {
             self.poll_deadline(context)?;
         }
         written

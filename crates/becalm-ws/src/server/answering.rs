@@ -1,5 +1,7 @@
 //! Does an answer of HTTP/1 still go on? One that is sent in chunks says when it is over (RFC 9112 section 7.1).
 
+use super::sniff::{END, step};
+
 /// What has gone out of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answering {
@@ -16,7 +18,6 @@ pub(super) enum Answering {
 }
 
 const CHUNKED: &[u8] = b"\r\ntransfer-encoding: chunked\r\n";
-const END: &[u8; 4] = b"\r\n\r\n";
 
 impl Answering {
     /// An answer begins.
@@ -77,19 +78,6 @@ impl Answering {
                 },
             };
         }
-    }
-}
-
-/// How much of a text that begins with `\r\n` matches with this byte, in any case of letters.
-fn step(text: &[u8], matched: u8, byte: u8) -> u8 {
-    let next = text.get(usize::from(matched));
-    match (
-        next.is_some_and(|next| next.eq_ignore_ascii_case(&byte)),
-        byte,
-    ) {
-        (true, _) => matched + 1,
-        (false, b'\r') => 1,
-        (false, _) => 0,
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Sniff {
     Answered(u8),
 }
 
-const END: &[u8; 4] = b"\r\n\r\n";
+pub(super) const END: &[u8; 4] = b"\r\n\r\n";
 /// How HTTP/2 begins, as no method of HTTP/1 does (RFC 9113 section 3.4).
 const PREFACE: &[u8; 5] = b"PRI *";
 
@@ -27,7 +27,7 @@ impl Sniff {
         for &byte in bytes {
             *self = match *self {
                 Self::Head(length, preface, end) => head(byte, length, preface, end),
-                Self::Answered(end) => match ends(byte, end) {
+                Self::Answered(end) => match step(END, end, byte) {
                     4 => Self::Came,
                     end => Self::Answered(end),
                 },
@@ -66,7 +66,7 @@ fn head(byte: u8, length: u8, preface: u8, end: u8) -> Sniff {
     }
     let is_preface = preface == length && PREFACE.get(usize::from(preface)) == Some(&byte);
     let preface = preface + u8::from(is_preface);
-    let end = ends(byte, end);
+    let end = step(END, end, byte);
     if usize::from(preface) == PREFACE.len() {
         Sniff::Hidden
     } else if usize::from(end) == END.len() {
@@ -76,10 +76,14 @@ fn head(byte: u8, length: u8, preface: u8, end: u8) -> Sniff {
     }
 }
 
-/// How many of the four that end a head have come with this byte.
-fn ends(byte: u8, end: u8) -> u8 {
-    match (END.get(usize::from(end)) == Some(&byte), byte) {
-        (true, _) => end + 1,
+/// How much of a text that begins with `\r\n` matches with this byte, in any case of letters.
+pub(super) fn step(text: &[u8], matched: u8, byte: u8) -> u8 {
+    let next = text.get(usize::from(matched));
+    match (
+        next.is_some_and(|next| next.eq_ignore_ascii_case(&byte)),
+        byte,
+    ) {
+        (true, _) => matched + 1,
         (false, b'\r') => 1,
         (false, _) => 0,
     }

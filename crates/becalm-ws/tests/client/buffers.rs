@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use becalm_ws::session::{Resume, SessionSettings};
 use becalm_ws::{Client, Event, Message, Overflow, WebSocketConfig};
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio::sync::Notify;
 
 use crate::server::Server;
@@ -170,4 +170,28 @@ async fn what_no_connection_was_given_before_a_close_is_told_as_dropped() {
         // Without a session what has been written is known.
         assert!(resumes || sums[1] <= 2, "{sums:?}");
     }
+}
+
+#[tokio::test]
+async fn what_waits_for_room_beside_others_does_not_spin() {
+    let server = hearing(false, Some(Arc::default()), |_| ()).await;
+    let client = server.client().limits(small(4 << 10, 100 << 10));
+    let mut feed = client.outbox(200_000, Overflow::Wait).open().unwrap();
+    let mut polls = 0;
+    let mut sends = async |length: usize| {
+        polls = 0;
+        let mut send = feed.send("x".repeat(length).into());
+        let counted = std::future::poll_fn(|context| {
+            polls += 1;
+            send.poll_unpin(context)
+        });
+        let bounded = tokio::time::timeout(Duration::from_millis(100), counted);
+        bounded.await.is_ok()
+    };
+    // Short ones until the kernel takes no more, then longer ones, of which the last are beyond the outbox.
+    while sends(3_000).await {}
+    for _ in 0..4 {
+        assert!(!sends(100_000).await);
+    }
+    assert!((1..20).contains(&polls), "{polls}");
 }

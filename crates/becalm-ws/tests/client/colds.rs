@@ -12,7 +12,7 @@ use becalm_ws::{Event, Message, Overflow};
 use futures_util::StreamExt;
 
 use crate::server::Server;
-use crate::sessions::cutting;
+use crate::sessions::{Seen, cutting};
 use crate::within;
 
 const MESSAGES: usize = 2_000;
@@ -144,4 +144,28 @@ async fn nothing_is_told_wrongly() {
             all_that_is_told_is_true(seed, overflow).await;
         }
     }
+}
+
+#[tokio::test]
+async fn what_waits_for_a_session_that_never_begins_is_told_at_a_close() {
+    let server = Server::new(|_, mut peer| async move {
+        // It answers no hello.
+        while let Some(Ok(_)) = peer.next().await {}
+    })
+    .await;
+    let seen = Seen::default();
+    let client = seen.watching(server.client().resume(Resume::default()));
+    let mut feed = client.open().unwrap();
+    let handle = feed.handle();
+    for name in ["one", "two", "three"] {
+        handle.try_send(name).unwrap();
+    }
+    let nothing = tokio::time::timeout(std::time::Duration::from_millis(100), feed.next());
+    assert!(nothing.await.is_err() && server.dials() == 1);
+    handle.close(None);
+    assert!(within(feed.next()).await.is_none());
+    assert_eq!(
+        seen.words(),
+        ["dropped one", "dropped two", "dropped three"]
+    );
 }
