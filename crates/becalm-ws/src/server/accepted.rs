@@ -218,7 +218,7 @@ impl Accepted {
         let idle = self
             .idle
             .get_or_insert_with(|| Box::new(Idle::new(sleeper)));
-        let is_working = || shared.working.load(Ordering::Acquire) > 0;
+        let is_working = shared.working.load(Ordering::Acquire) > 0;
         match idle.poll(sleeper, is_working, context) {
             Poll::Pending => Ok(()),
             Poll::Ready(()) => Err(io::Error::new(

@@ -5,12 +5,12 @@ use super::sniff::{END, step};
 /// What has gone out of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answering {
-    /// So much of [`CHUNKED`] matches, it was found, and so many of the four that end the head.
-    Head(u8, bool, u8),
+    /// So much of [`CHUNKED`] matches, and so many of the four that end the head.
+    Head(u8, u8),
     /// A chunk of this size so far, and whether its line goes on.
-    Size(u64, bool),
+    Size(usize, bool),
     /// What is left of a chunk, the end of its line included.
-    Chunk(u64),
+    Chunk(usize),
     /// After the last chunk: how long this line is so far, up to 1.
     Trailer(u8),
     /// It is over, or does not say when it is.
@@ -22,7 +22,7 @@ const CHUNKED: &[u8] = b"\r\ntransfer-encoding: chunked\r\n";
 impl Answering {
     /// An answer begins.
     pub const fn begins() -> Self {
-        Self::Head(0, false, 0)
+        Self::Head(0, 0)
     }
 
     /// Whether its head says that it is sent in chunks, and the last of them has not gone out.
@@ -36,35 +36,27 @@ impl Answering {
             bytes = rest;
             *self = match *self {
                 Self::Over => return,
-                Self::Head(matched, is_chunked, end) => {
-                    let matched = if is_chunked {
-                        matched
-                    } else {
-                        step(CHUNKED, matched, *byte)
-                    };
-                    let is_chunked = usize::from(matched) == CHUNKED.len();
-                    match (step(END, end, *byte), is_chunked) {
-                        (4, true) => Self::Size(0, true),
-                        (4, false) => Self::Over,
-                        (end, _) => Self::Head(matched, is_chunked, end),
+                Self::Head(matched, end) => {
+                    let matched = step(CHUNKED, matched, *byte);
+                    match step(END, end, *byte) {
+                        4 if usize::from(matched) == CHUNKED.len() => Self::Size(0, true),
+                        4 => Self::Over,
+                        end => Self::Head(matched, end),
                     }
                 }
                 Self::Size(0, _) if *byte == b'\n' => Self::Trailer(0),
                 Self::Size(size, _) if *byte == b'\n' => Self::Chunk(size.saturating_add(2)),
                 Self::Size(size, is_size) => match char::from(*byte).to_digit(16) {
                     Some(digit) if is_size => {
-                        Self::Size(size.saturating_mul(16).saturating_add(digit.into()), true)
+                        let digit = usize::try_from(digit).unwrap_or_default();
+                        Self::Size(size.saturating_mul(16).saturating_add(digit), true)
                     }
                     _ => Self::Size(size, false),
                 },
                 Self::Chunk(left) => {
                     // This byte and those that are there of the rest.
-                    let there = u64::try_from(rest.len()).unwrap_or(u64::MAX);
-                    let more = there.min(left.saturating_sub(1));
-                    bytes = usize::try_from(more)
-                        .ok()
-                        .and_then(|more| rest.get(more..))
-                        .unwrap_or_default();
+                    let more = rest.len().min(left.saturating_sub(1));
+                    bytes = rest.get(more..).unwrap_or_default();
                     match left.saturating_sub(1).saturating_sub(more) {
                         0 => Self::Size(0, true),
                         left => Self::Chunk(left),

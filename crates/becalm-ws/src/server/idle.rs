@@ -30,12 +30,12 @@ impl Idle {
     pub fn poll(
         &mut self,
         sleeper: &dyn Sleeper,
-        is_working: impl Fn() -> bool,
+        is_working: bool,
         context: &mut Context<'_>,
     ) -> Poll<()> {
         while self.timer.as_mut().poll(context).is_ready() {
             let now = sleeper.now();
-            if is_working() {
+            if is_working {
                 self.ends(now);
             }
             let until = self.since.after(QUIET);

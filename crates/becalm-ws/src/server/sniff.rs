@@ -76,16 +76,13 @@ fn head(byte: u8, length: u8, preface: u8, end: u8) -> Sniff {
     }
 }
 
-/// How much of a text that begins with `\r\n` matches with this byte, in any case of letters.
+/// How much of a text that begins with `\r\n` matches with this byte, in any case of letters. One that has matched whole stays so.
 pub(super) fn step(text: &[u8], matched: u8, byte: u8) -> u8 {
-    let next = text.get(usize::from(matched));
-    match (
-        next.is_some_and(|next| next.eq_ignore_ascii_case(&byte)),
-        byte,
-    ) {
-        (true, _) => matched + 1,
-        (false, b'\r') => 1,
-        (false, _) => 0,
+    match (text.get(usize::from(matched)), byte) {
+        (None, _) => matched,
+        (Some(next), _) if next.eq_ignore_ascii_case(&byte) => matched + 1,
+        (_, b'\r') => 1,
+        _ => 0,
     }
 }
 
