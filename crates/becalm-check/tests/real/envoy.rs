@@ -11,7 +11,7 @@ use crate::http::ask;
 use crate::predicted::{Fails, assert_timed_out, assert_waits, attempts, is_refused, read};
 use crate::processes::{end, free_port, installed, is_there, starts};
 
-const SYSTEM: &str = "envoy@1.40";
+pub const SYSTEM: &str = "envoy@1.40";
 
 /// What stands in a file, and requests.
 #[derive(Debug, Clone, Copy)]
@@ -173,6 +173,19 @@ const CASES: &[Case] = &[
         )
     },
     Case {
+        host: "retry_policy: {retry_on: 5xx, num_retries: 4}",
+        cluster: OWN_POLICY,
+        ..route("", &[(GET, DOWN)])
+    },
+    Case {
+        host: "retry_policy: {retry_on: 5xx, num_retries: 4}",
+        cluster: OWN_POLICY,
+        ..route(
+            "retry_policy: {retry_on: 5xx, num_retries: 1}",
+            &[(GET, DOWN)],
+        )
+    },
+    Case {
         cluster: "circuit_breakers: {thresholds: [{max_retries: 0}]}",
         ..route(
             "retry_policy: {retry_on: 5xx, num_retries: 2}",
@@ -270,14 +283,14 @@ fn configuration(case: &Case, to: u16, port: u16) -> String {
     )
 }
 
-fn envoy(path: &Path) -> Command {
+pub fn envoy(path: &Path) -> Command {
     let mut command = Command::new(installed("pypi/bin/envoy"));
     command.arg("-c").arg(path).args(["--concurrency", "1"]);
     command.args(["--disable-hot-restart", "--log-level", "off"]);
     command
 }
 
-async fn is_installed() -> bool {
+pub async fn is_installed() -> bool {
     let mut command = Command::new(installed("pypi/bin/envoy"));
     is_there(
         command.arg("--version"),
@@ -317,7 +330,7 @@ async fn run(case: &Case, does: Does, is_refusing: bool) -> Running {
     }
 }
 
-fn does(fails: Fails) -> Does {
+pub fn does(fails: Fails) -> Does {
     match fails {
         Fails::Status(status) => Does::Answer(status),
         Fails::Code(code) => Does::AnswerWith(200, "grpc-status", code.to_string()),

@@ -7,6 +7,11 @@ use tokio::net::TcpStream;
 
 /// The status and the head of the answer to a request with this method, with a body where methods have one.
 pub async fn ask(port: u16, method: &str) -> (u16, String) {
+    ask_with(port, method, "").await
+}
+
+/// As [`ask`], with more lines in the head, each with its end.
+pub async fn ask_with(port: u16, method: &str, more: &str) -> (u16, String) {
     let asked = async {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
         let body = if matches!(method, "POST" | "PUT" | "PATCH") {
@@ -15,7 +20,7 @@ pub async fn ask(port: u16, method: &str) -> (u16, String) {
             ""
         };
         let request = format!(
-            "{method} /orders HTTP/1.1\r\nHost: shop\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            "{method} /orders HTTP/1.1\r\nHost: shop\r\nConnection: close\r\nContent-Length: {}\r\n{more}\r\n{body}",
             body.len()
         );
         stream.write_all(request.as_bytes()).await?;

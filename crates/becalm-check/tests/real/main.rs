@@ -3,6 +3,8 @@
 
 mod aws;
 mod envoy;
+mod envoy_itself;
+mod envoy_routes;
 mod grpc;
 mod haproxy;
 mod http;
