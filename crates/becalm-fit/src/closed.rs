@@ -60,9 +60,11 @@ pub fn pool(found: &Pool, knee: Knee, levels: &Levels, answered: f64) -> Option<
             .interval()
             .map_or((low, high), |(a, b)| (*a, *b));
         let workers = f64::from(found.workers.value);
-        let [time, shortest, longest] = [rate, high, low].map(|it| workers / it);
+        // The highest of several rates is more than the service can go on with.
+        let value = rate.min(found.capacity.value).max(low);
+        let [time, shortest, longest] = [value, high, low].map(|it| workers / it);
         let pool = Pool {
-            capacity: Known::measured(rate, low.min(least), high.max(most), because),
+            capacity: Known::measured(value, low.min(least), high.max(most), because),
             time: Known::measured(time, shortest, longest, "workers by capacity"),
             workers: found.workers.clone(),
         };

@@ -202,8 +202,7 @@ impl Reading {
         #[expect(clippy::cast_possible_truncation)] // a second at most
         let step = self.scale.map_or(0, |it| it.0.step as i64);
         // A start that is told as an end and a duration is a step too early or too late.
-        let apart = if step > 1 { 2 * step } else { step };
-        let together = |first: &Request| start(&request).saturating_sub(start(first)) <= apart;
+        let together = |first: &Request| start(&request).saturating_sub(start(first)) <= 2 * step;
         if !self.together.first().is_some_and(together) {
             self.count_together();
         }
@@ -212,18 +211,30 @@ impl Reading {
 
     fn count_together(&mut self) {
         let mut together = std::mem::take(&mut self.together);
-        for (request, behind) in together.iter().zip((0..together.len()).rev()) {
+        // Steps of the clock may put one that ended later before another, which would seem to have waited for it: what comes behind finds
+        // those that ended first.
+        let mut ends: Vec<i64> = together
+            .iter()
+            .map(|it| it.served(self.client).end())
+            .collect();
+        let is_work = |it: &Request| !it.has_failed() && !self.gathered.is_unsent(it);
+        if together.iter().all(is_work) {
+            ends.sort_unstable();
+        }
+        let each = together.iter().zip(ends).zip((0..together.len()).rev());
+        for ((request, end), behind) in each {
             let place = Place {
                 behind,
                 is_alone: together.len() == 1,
             };
-            self.count(request, place);
+            self.count(request, end, place);
         }
         together.clear();
         self.together = together;
     }
 
-    fn count(&mut self, whole: &Request, place: Place) {
+    /// Counts a request; from this end on those behind it find one fewer.
+    fn count(&mut self, whole: &Request, until: i64, place: Place) {
         let Some((scale, quick)) = self.scale else {
             return;
         };
@@ -261,7 +272,7 @@ impl Reading {
                 } else {
                     tally.unknown += 1;
                 }
-                self.underway.answered(request);
+                self.underway.answered(request.start, until);
                 gathered
                     .windows
                     .answered(since.saturating_add(request.duration));

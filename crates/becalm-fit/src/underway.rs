@@ -77,15 +77,11 @@ impl Underway {
     }
 
     /// Adds a request that the service took in; it was answered.
-    pub fn answered(&mut self, request: &Request) {
-        self.add(request.end());
+    pub fn answered(&mut self, start: i64, end: i64) {
+        self.add(end);
         self.unknown = match self.unknown {
-            Unknown::UntilAnswersFrom(moment) if request.start >= moment => {
-                Unknown::UntilAnswerFrom(request.end())
-            }
-            Unknown::UntilAnswerFrom(moment) if request.start >= moment => {
-                Unknown::Until(request.end())
-            }
+            Unknown::UntilAnswersFrom(moment) if start >= moment => Unknown::UntilAnswerFrom(end),
+            Unknown::UntilAnswerFrom(moment) if start >= moment => Unknown::Until(end),
             unknown => unknown,
         };
     }
@@ -130,7 +126,7 @@ mod tests {
     fn a_request_finds_those_that_began_before_it_and_end_after() {
         let mut underway = Underway::default();
         for (start, end) in [(0, 30), (1, 10), (2, 20)] {
-            underway.answered(&request(start, end));
+            underway.answered(start, end);
         }
         assert_eq!(underway.found_by(&request(5, 6)), [10, 20, 30]);
         assert_eq!(underway.found_by(&request(10, 11)), [20, 30]);
@@ -143,7 +139,7 @@ mod tests {
         underway.abandoned(&request(0, 100));
         let mut is_known_at = |start, end| {
             let is_known = underway.is_known(&request(start, end));
-            underway.answered(&request(start, end));
+            underway.answered(start, end);
             is_known
         };
         assert!(!is_known_at(50, 60), "before it left");

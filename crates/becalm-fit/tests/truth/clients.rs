@@ -356,6 +356,53 @@ fn what_somebody_calls_long_is_left_out() {
 }
 
 #[test]
+fn a_batch_whose_starts_are_a_step_apart_is_still_a_batch() {
+    let mut truth = truth(1, 0, 0.6, 900);
+    (truth.batch, truth.seconds) = (4, 90.0);
+    let mut random = SplitMix64::new(truth.seed);
+    // An end and a time, each of them rounded, leave a start that is too early or too late.
+    let each = truth.log().into_iter().map(|it| {
+        let by = (random.next_u64() % 3) as i64 - 1;
+        Request {
+            start: it.start - by,
+            duration: it.duration.saturating_add_signed(by),
+            ..it
+        }
+    });
+    let mut options = becalm_fit::Options::default();
+    options.is_one_pool = true;
+    let fitted = fit(&each.collect::<Vec<_>>(), options);
+    let by = fitted.capacity.value / truth.capacity();
+    assert!((0.94..1.06).contains(&by), "{by} {:?}", fitted.capacity);
+    assert_eq!(fitted.workers.value, 1);
+}
+
+/// Each stage of a load test has twice the users of the one before.
+#[test]
+fn a_load_test_in_stages_has_no_capacity_of_its_best_moments() {
+    let ms = Duration::from_millis;
+    for (seed, step) in [(920, 1), (930, 1_000)] {
+        let mut log = Vec::new();
+        for (nth, of_users) in (0..).zip([2, 4, 8, 16]) {
+            let mut stage = users(4, 0, of_users, 0.02, seed + nth);
+            stage.time = Distribution::Uniform(ms(10), ms(30));
+            stage.seconds = 15.0;
+            let later = nth as i64 * 20_000_000;
+            let each = stage.log().into_iter().map(|it| Request {
+                start: it.start + later,
+                ..it
+            });
+            log.extend(each.map(|it| in_steps(it, step)));
+        }
+        let mut options = becalm_fit::Options::default();
+        options.is_one_pool = true;
+        let fitted = fit(&log, options);
+        assert!(fitted.capacity.value < 206.0, "{:?}", fitted.capacity);
+        assert!(fitted.capacity.value > 150.0, "{:?}", fitted.capacity);
+    }
+}
+
+#[test]
 fn whatever_clients_do_the_service_is_what_it_is() {
     let small = cases().into_iter().step_by(4).collect::<Vec<_>>();
     Figures::of(&small).hold();
@@ -365,4 +412,16 @@ fn whatever_clients_do_the_service_is_what_it_is() {
 #[ignore = "ninety logs: scripts/prove fit"]
 fn clients_in_full() {
     Figures::of(&cases()).hold();
+}
+
+/// With seeds that the fit was not written by.
+#[test]
+#[ignore = "ninety logs: scripts/prove fit"]
+fn clients_of_other_seeds_in_full() {
+    let seed = std::env::var("BECALM_SEED").map_or(10_000, |it| it.parse().unwrap());
+    let others = cases().into_iter().map(|mut it| {
+        it.truth.seed += seed;
+        it
+    });
+    Figures::of(&others.collect::<Vec<_>>()).hold();
 }
