@@ -349,7 +349,22 @@ fn what_cannot_be_asked_is_refused_with_the_way_by_hand() {
             vec!["--prometheus", "a.json"],
             vec!["a.json: Prometheus refuses the query: parse error"],
         ),
-        (vec!["--prometheus", "b.json"], vec!["cannot read b.json"]),
+        (
+            [
+                &["--prometheus", "http://me:word@[::1]:9090/p/"],
+                &METRIC[..],
+            ]
+            .concat(),
+            vec![
+                "no password",
+                " -u USER ",
+                "'http://[::1]:9090/p/api/v1/query_range'",
+            ],
+        ),
+        (
+            vec!["--prometheus", "b.json"],
+            vec!["cannot read b.json", "such as http://127.0.0.1:9090"],
+        ),
         (
             vec!["a.log", "--prometheus", "a.json"],
             vec!["cannot be used with"],
@@ -362,8 +377,26 @@ fn what_cannot_be_asked_is_refused_with_the_way_by_hand() {
         let output = becalm(place.path(), &[&["fit"], &arguments[..]].concat());
         let told = String::from_utf8(output.stderr).expect("UTF-8");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(!told.contains("word@"), "{told}");
         for part in parts {
             assert!(told.contains(part), "{arguments:?}: {told}");
         }
+    }
+}
+
+#[test]
+fn the_page_of_a_range_speaks_of_no_log() {
+    let place = TempDir::new().expect("a directory");
+    let range = r#"{"data":{"resultType":"matrix","result":[
+        {"metric":{"becalm":"rate","secret":"a"},"values":[[15,"50"],[30,"60"],[45,"70"]]},
+        {"metric":{"becalm":"time_s","secret":"a"},"values":[[15,"2"],[30,"2.4"],[45,"2.8"]]}]}}"#;
+    fs::write(place.path().join("range.json"), range).expect("a file");
+    let asked = ["fit", "--prometheus", "range.json", "--report", "a.html"];
+    let output = becalm(place.path(), &asked);
+    assert!(output.status.success(), "{output:?}");
+    let page = fs::read_to_string(place.path().join("a.html")).expect("a page");
+    assert!(page.contains("What Prometheus says of the service"));
+    for part in ["access log", "<th>file", "secret"] {
+        assert!(!page.contains(part), "{part}: {page}");
     }
 }

@@ -267,6 +267,32 @@ fn refusals_are_no_work_and_a_slow_dependency_is_no_capacity() {
 }
 
 #[test]
+fn quick_refusals_at_any_load_make_no_service_quick() {
+    // One worker, 2.5 a second; ten times as many requests come, and nearly all are refused within a millisecond.
+    let mut refusing = Service::new(1, 0.4, Shape::Exponential, &[(10.0, 3600.0)]);
+    refusing.queue = 0;
+    let fitted = refusing.fit();
+    assert_eq!(refusing.is_honest(&fitted), Ok(()), "{:?}", fitted.capacity);
+    // None is served: nothing is known.
+    let text = |kind: &str, value: &str| {
+        let values = (0..100).map(|at| format!("[{},\"{value}\"]", at * 15));
+        let values = values.collect::<Vec<_>>().join(",");
+        format!(r#"{{"metric":{{"becalm":"{kind}"}},"values":[{values}]}}"#)
+    };
+    let result = [
+        text("rate", "90"),
+        text("time_s", "0.09"),
+        text("failed", "90"),
+    ]
+    .join(",");
+    let text =
+        format!(r#"{{"status":"success","data":{{"resultType":"matrix","result":[{result}]}}}}"#);
+    let fitted = Range::read(text.as_bytes()).expect("a range").fit();
+    assert_eq!(fitted.knee, Knee::Refused);
+    assert!(fitted.capacity.value < 1.0, "{:?}", fitted.capacity);
+}
+
+#[test]
 fn a_range_becomes_a_scenario() {
     let service = Service::new(4, 0.08, Shape::Exponential, &DAY);
     let fitted = service.fit();

@@ -84,7 +84,7 @@ const WRITTEN: &str = "How a line is written, as nginx's log_format or Apache's 
                        format or gunicorn's --access-logformat has it";
 
 const NAMED: &str = "Which members of a JSON object, or of name=value, say what: start=ts,duration=took:ms,status=res.code (and end, client, \
-                     method, target, id, upstream, upstream-time); units are s, ms, us and ns";
+                     method, target, id, upstream, upstream-time, retries); units are s, ms, us and ns";
 
 const LINES: &str = "Lines";
 const POOLS: &str = "Pools";
@@ -141,7 +141,7 @@ Examples:
 Prometheus: one query asks for rates, times, buckets, failures and processes over --range, and is printed; --show-query \
 prints it and asks nothing. A series of --query has a label becalm (label_replace(.., \"becalm\", \"rate\", \"\", \"\")): \
 rate (answers a second), time_s, time_ms or time_us (what they took, a second), bucket_s, bucket_ms or bucket_us (with le), \
-in_flight, failed (answers a second) or instances. A range shows a capacity where a stretch of it had no room left, and a \
+in_flight, failed (answers a second), told (of any value: the status is known) or instances. A series of another label is refused. A range shows a capacity where a stretch of it had no room left, and a \
 lower bound elsewhere.
 
 Exit code: 0; 1 with --strict when the log or the range does not show how much the service can do; 2 for a refused command line or \

@@ -16,7 +16,7 @@ const MOST: u64 = 256 << 20;
 
 /// The body of what `/api/v1/query_range` below this URL answers; also one that says why the query is refused.
 pub fn get(url: &str, parameters: &[(&str, String)]) -> Result<Vec<u8>, String> {
-    let told = shown(url);
+    let told = shown(&without_password(url).0);
     let Some(rest) = url.strip_prefix("http://") else {
         return Err(format!("{told}: becalm asks over plain http:// alone"));
     };
@@ -50,6 +50,17 @@ pub fn get(url: &str, parameters: &[(&str, String)]) -> Result<Vec<u8>, String> 
     let answer = exchange(&address, request.as_bytes());
     let answer = answer.map_err(|error| format!("cannot ask {told}: {error}"))?;
     body(&answer).map_err(|why| format!("{told} {why}"))
+}
+
+/// The URL without what says who asks, and whether there was any.
+pub fn without_password(url: &str) -> (String, bool) {
+    let found = url.split_once("://").and_then(|(scheme, rest)| {
+        let end = rest.find('/').unwrap_or(rest.len());
+        let at = rest[..end].rfind('@')?;
+        Some(format!("{scheme}://{}", &rest[at + 1..]))
+    });
+    let has_one = found.is_some();
+    (found.unwrap_or_else(|| url.to_owned()), has_one)
 }
 
 fn exchange(address: &str, request: &[u8]) -> io::Result<Vec<u8>> {
@@ -114,7 +125,8 @@ fn body(answer: &[u8]) -> Result<Vec<u8>, String> {
         }
         body.to_vec()
     };
-    if status == "200" || body.trim_ascii_start().starts_with(b"{") {
+    let says_why = || body.windows(7).any(|it| it == b"\"error\"");
+    if status == "200" || body.trim_ascii_start().starts_with(b"{") && says_why() {
         Ok(body)
     } else {
         Err(format!("answers {} to /api/v1/query_range", shown(status)))
@@ -176,6 +188,10 @@ mod tests {
                 Some("{\"status\":\"error\"}"),
             ),
             ("HTTP/1.1 404 Not Found\r\n\r\nnothing", None),
+            (
+                "HTTP/1.1 401 No\r\n\r\n{\"message\":\"Unauthorized\"}",
+                None,
+            ),
             ("hello", None),
         ] {
             let body = body(answer.as_bytes()).ok();
@@ -188,6 +204,10 @@ mod tests {
         for (url, part) in [
             ("https://a:9090", "plain http:// alone"),
             ("http://me:word@a:9090", "no password"),
+            (
+                "https://me:word@a:9090",
+                "https://a:9090: becalm asks over plain",
+            ),
             ("http://a:9090/?x", "no URL of a Prometheus"),
         ] {
             let sentence = get(url, &[]).expect_err(url);

@@ -13,7 +13,12 @@ use super::values::{conclusion, values};
 
 /// The fit as a self-contained page.
 pub fn page(read: &Read) -> Page {
-    let page = Page::new("What the access log says of the service");
+    let is_range = read.tallies.is_empty();
+    let page = Page::new(if is_range {
+        "What Prometheus says of the service"
+    } else {
+        "What the access log says of the service"
+    });
     let page = if read.pools.is_empty() {
         let fitted = &read.whole;
         let page = page.conclusion(tone(fitted), &conclusion(fitted));
@@ -50,8 +55,16 @@ pub fn page(read: &Read) -> Page {
     } else {
         page
     };
-    page.heading("What was read").table(&files(read)).paragraph(&format!(
-        "Read by becalm {}. What the log says of addresses, paths and ids was counted and nowhere written.",
+    let page = page.heading("What was read");
+    let (page, said) = if is_range {
+        let said = "A range of Prometheus. Its names and labels are nowhere written.";
+        (page, said)
+    } else {
+        let said = "What the log says of addresses, paths and ids was counted and nowhere written.";
+        (page.table(&files(read)), said)
+    };
+    page.paragraph(&format!(
+        "Read by becalm {}. {said}",
         env!("CARGO_PKG_VERSION")
     ))
 }

@@ -29,7 +29,10 @@ pub fn read(args: &Args, source: &str) -> Result<Read, String> {
         (source, text, Some(query))
     } else {
         let text =
-            fs::read(source).map_err(|error| format!("cannot read {}: {error}", shown(source)))?;
+            fs::read(source).map_err(|error| {
+            let source = shown(source);
+            format!("cannot read {source}: {error}; a Prometheus is named by its URL, such as http://127.0.0.1:9090")
+        })?;
         (source, text, None)
     };
     let range = Range::read(&text).map_err(|why| match &asked {
@@ -115,11 +118,22 @@ fn by_hand(source: &str, flags: &RangeArgs, query: &str) -> String {
     if let Ok([start, end, step]) = times(flags) {
         let _ = write!(text, " -d start={start:.3} -d end={end:.3} -d step={step}");
     }
-    let quoted = query.replace('\'', r"'\''");
-    let source = source.trim_end_matches('/');
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let (source, has_password) = http::without_password(source.trim_end_matches('/'));
+    let url = format!("{source}/api/v1/query_range");
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || ":/._-".contains(it);
+    let url = if url.chars().all(is_plain) {
+        url
+    } else {
+        quoted(&url)
+    };
+    if has_password {
+        text.push_str(" -u USER");
+    }
     let _ = write!(
         text,
-        " --data-urlencode 'query={quoted}' {source}/api/v1/query_range > range.json\nbecalm fit --prometheus range.json"
+        " --data-urlencode {} {url} > range.json\nbecalm fit --prometheus range.json",
+        quoted(&format!("query={query}"))
     );
     text
 }

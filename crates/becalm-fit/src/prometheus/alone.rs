@@ -15,6 +15,8 @@ const STILL: f64 = 3.0;
 const QUICK: f64 = 0.1;
 /// With more than this share below its first bound a histogram does not tell what is quick.
 const HALF: f64 = 0.5;
+/// No request takes longer, in seconds; also where none is served.
+const LONGEST: f64 = 1e6;
 /// Service times that a scenario gets.
 const TIMES: u32 = 64;
 
@@ -55,7 +57,8 @@ impl Alone {
         let is_usual = |it: &&&Point| it.time <= STILL * median * it.rate;
         let usual: Vec<&Point> = low.iter().filter(is_usual).copied().collect();
         let sum = |of: fn(&Point) -> f64| usual.iter().map(|it| of(it)).sum::<f64>();
-        let (rate, inside) = (sum(|it| it.rate), sum(|it| it.time));
+        // All of the time is that of those who were served: a refusal is quick, and would make the service seem so.
+        let (rate, inside) = (sum(|it| it.rate - it.failed), sum(|it| it.time));
         let shares = pooled(&usual);
         let bounds = || shares.iter().filter(|it| it.0.is_finite());
         let few = bounds().rfind(|it| it.1 <= QUICK);
@@ -65,7 +68,7 @@ impl Alone {
         let most = sorted.last().map_or(0.0, |it| it.rate);
         let highest = low.last().map_or(0.0, |it| it.rate);
         Self {
-            time: inside / rate.max(1e-12),
+            time: (inside / rate.max(1e-12)).min(LONGEST),
             error: WITHIN * (variation.max(1.0) / (rate * step).max(1.0)).sqrt(),
             rate: highest,
             spread: f64::midpoint(1.0, variation),
@@ -84,7 +87,7 @@ impl Alone {
             return Vec::new();
         }
         let each = self.times.iter().map(|it| it.as_secs_f64() * mean / own);
-        each.map(|it| Duration::from_secs_f64(it.max(1e-6)))
+        each.map(|it| Duration::from_secs_f64(it.clamp(1e-6, LONGEST)))
             .collect()
     }
 }
@@ -130,7 +133,7 @@ fn times(shares: &[(f64, f64)]) -> Vec<Duration> {
         }
         before.0
     });
-    each.map(|it| Duration::from_secs_f64(it.clamp(0.0, 1e6)))
+    each.map(|it| Duration::from_secs_f64(it.clamp(0.0, LONGEST)))
         .collect()
 }
 

@@ -144,9 +144,12 @@ impl Range {
         let chance = self.chance(alone, most);
         // The highest of many is high by chance.
         let least = most * (1.0 - HIGHEST * chance).max(0.0);
-        if requests < LEAST || !self.tells_status && alone.quick.is_none() {
+        let served = steps.iter().map(|it| it.served).sum::<f64>() * self.step.as_secs_f64();
+        if served < LEAST || !self.tells_status && alone.quick.is_none() {
             let why = if requests < LEAST {
                 "too few requests to say anything"
+            } else if served < LEAST {
+                "hardly a request was served, and refusals tell nothing"
             } else {
                 "the series tell neither how requests were answered nor which were quick, so that refusals may be among the answers: \
                  keep a label of the status, or buckets"
@@ -218,7 +221,8 @@ impl Range {
             (all + 1.0, without + f64::from(u8::from(it.is_full)))
         });
         let by_chance = 2.0 * chance;
-        let is_one = high - low <= (SAME + by_chance) * middle
+        let is_one = middle > 0.0
+            && high - low <= (SAME + by_chance) * middle
             && most <= (1.0 + SAME + HIGHEST * chance) * middle;
         if !is_one || without < MOST * all {
             return None;
