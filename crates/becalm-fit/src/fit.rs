@@ -94,6 +94,7 @@ impl Fit {
             self.begin();
         }
         let [lines, requests] = self.unread;
+        self.readings.retain(Reading::tells_the_load);
         let each = self.readings.into_iter().map(|mut reading| {
             reading.unread(lines, requests);
             reading.finish()

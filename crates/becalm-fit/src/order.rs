@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use crate::Request;
 
 /// Requests wait here until none that began before them can still come: as long as twice the longest request so far, or twice as
-/// long as a line was late.
+/// long as a line was late; behind a minute, a minute more than that.
 #[derive(Debug, Clone, Default)]
 pub struct ByStart {
     /// One that is far ahead of all before it.
@@ -21,8 +21,10 @@ pub struct ByStart {
 
 /// At least this long, in microseconds: the first requests of a log say little about its longest.
 const SHORTEST_HOLD: i64 = 2_000_000;
+/// The longest so far may be longer by itself, or by so much at most.
+const LONGER: i64 = 60_000_000;
 /// At most this long: what takes longer comes late, and is counted as such.
-const LONGEST_HOLD: i64 = 120_000_000;
+const LONGEST_HOLD: i64 = 660_000_000;
 /// A line that is so far ahead of all before it was written by a clock that was wrong, unless the next is there, too.
 const LEAP: i64 = 3_600_000_000;
 /// At most so many requests, some 120 MB.
@@ -77,7 +79,7 @@ impl ByStart {
 
     /// The next request by start, if no earlier one is to come.
     pub fn next(&mut self) -> Option<Request> {
-        let hold = self.longest.saturating_mul(2);
+        let hold = self.longest.saturating_add(self.longest.min(LONGER));
         let hold = hold.clamp(SHORTEST_HOLD, LONGEST_HOLD);
         let is_due = self.waiting.peek().is_some_and(|first| {
             first.start < self.latest_end.saturating_sub(hold) || self.waiting.len() > MOST_HELD
@@ -167,6 +169,22 @@ mod tests {
         assert_eq!(order.next().map(|it| it.start), Some(0));
         assert!(push(&mut order, request(10_000_000, 1)));
         assert!(!push(&mut order, request(-1, 1)));
+    }
+
+    #[test]
+    fn a_backlog_that_grows_over_minutes_is_in_order() {
+        // They wait up to ten minutes, and each other one takes half as long again.
+        let waits = |second: u64| second * (2 + second % 2) * 50_000;
+        let starts = (0..4_000_000_000_i64).step_by(1_000_000).zip(0..);
+        let mut log: Vec<_> = starts
+            .map(|(start, at)| request(start, waits(at)))
+            .collect();
+        log.sort_by_key(Request::end);
+        let mut order = ByStart::default();
+        for request in log {
+            assert!(push(&mut order, request), "{request:?}");
+            while order.next().is_some() {}
+        }
     }
 
     #[test]

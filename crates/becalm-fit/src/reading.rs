@@ -41,6 +41,8 @@ pub struct Reading {
 
 /// So many requests tell what is short.
 const ENOUGH: usize = 2000;
+/// One in so many may be left out.
+const FEW: u64 = 10;
 /// A client that takes so many microseconds more than the upstream is slow.
 const SLOW: u64 = 2_000;
 /// So many times what is usual between two starts, and a minute at least, is a hole: a night is none.
@@ -92,6 +94,11 @@ impl Reading {
     /// What is left out although nobody said so, in microseconds.
     pub const fn longest(&self) -> Option<u64> {
         self.longest
+    }
+
+    /// Whether what was left out although nobody said so is so little that the others tell the load: a backlog is no long poll.
+    pub const fn tells_the_load(&self) -> bool {
+        self.longest.is_none() || self.gathered.long * FEW <= self.gathered.requests
     }
 
     /// Takes the request of the next line in.

@@ -403,6 +403,18 @@ fn a_load_test_in_stages_has_no_capacity_of_its_best_moments() {
 }
 
 #[test]
+fn where_many_are_long_they_are_the_load() {
+    let truth = truth(8, 0, 0.7, 3);
+    let rate = 0.2 * truth.capacity();
+    let polls = with_polls(&truth.log(), &mut SplitMix64::new(4), rate, truth.seconds);
+    let fitted = fit(&polls, becalm_fit::Options::default());
+    let told = |it: &Warning| matches!(it, Warning::LongLeftOut { .. });
+    assert!(!fitted.warnings.iter().any(told), "{:?}", fitted.warnings);
+    let tries = fitted.arrivals.value.rate;
+    assert!(tries > 0.8 * truth.capacity(), "{tries}/s");
+}
+
+#[test]
 fn whatever_clients_do_the_service_is_what_it_is() {
     let small = cases().into_iter().step_by(4).collect::<Vec<_>>();
     Figures::of(&small).hold();

@@ -57,6 +57,19 @@ fn in_pages(log: &[Request]) -> Vec<Request> {
     all
 }
 
+/// In a quarter of an hour at 115 % more than six thousand wait, the last of them for more than two minutes.
+#[test]
+fn a_backlog_of_thousands_tells_the_capacity() {
+    let time = Distribution::Exponential(Duration::from_millis(80));
+    let mut truth = Truth::new("backlog", 4, time, 0.3);
+    truth.loads = vec![0.6, 1.15, 0.3];
+    truth.seconds = 2700.0;
+    let fitted = truth.fit();
+    let capacity = fitted.capacity.value;
+    assert_eq!(fitted.knee, Knee::Seen, "{:?}", fitted.warnings);
+    assert!((46.0..=51.0).contains(&capacity), "{capacity}/s of 50");
+}
+
 #[test]
 fn bursts_are_those_of_the_busiest_window() {
     // Half an hour, of which three minutes are busy.
