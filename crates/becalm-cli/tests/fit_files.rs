@@ -242,3 +242,30 @@ fn durations_that_may_be_milliseconds_are_asked_about() {
         assert_eq!(told.contains("duration_ms"), is_asked, "{told}");
     }
 }
+
+#[test]
+fn a_moment_of_no_unit_and_an_end_before_its_start_are_named() {
+    let line = |number: u64| {
+        let start = 1_795_431_751_000_000 + number * 10_000;
+        let end = start + 5_000;
+        format!(
+            r#"{{"since":{},"took":5,"a":{start},"b":{end},"code":200}}"#,
+            number * 10
+        )
+    };
+    let lines: Vec<_> = (0..200).map(line).collect();
+    let place = place(&[("a.log", &lines.join("\n"))]);
+    for (flag, part) in [
+        (
+            "end=since,duration=took:ms,status=code",
+            "line 1 has no moment at end=since: RFC 3339, the common log format, or a number since 1970 (with :s, :ms, :us or :ns)",
+        ),
+        (
+            "start=b:us,end=a:us,status=code",
+            "line 1 does not end behind its beginning, by start=b and end=a",
+        ),
+    ] {
+        let told = refused(&place, None, &["fit", "a.log", "--json-fields", flag]);
+        assert!(told.contains(part), "{told}");
+    }
+}

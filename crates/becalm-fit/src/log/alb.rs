@@ -7,10 +7,10 @@
 use super::names::Names;
 use super::number::SECOND;
 use super::parts::{Line, Why};
-use super::template::{Field, Template, Token};
+use super::template::{Field, Template};
 
 /// The fields of a line, with one space between them; a quoted one has `true`.
-const FIELDS: [(Field, bool); 22] = [
+const FIELDS: [(Field, bool); 23] = [
     (Field::Other, false), // type
     (Field::End, false),
     (Field::Other, false), // the load balancer
@@ -33,24 +33,12 @@ const FIELDS: [(Field, bool); 22] = [
     (Field::Other, true),  // certificate
     (Field::Other, false), // rule
     (Field::Start, false),
+    (Field::Other, false), // all behind it
 ];
 
 /// The format.
 pub fn template() -> Template {
-    let mut tokens = Vec::new();
-    let mut between = String::new();
-    for (field, is_quoted) in FIELDS {
-        let quote = if is_quoted { "\"" } else { "" };
-        between.push_str(quote);
-        if !between.is_empty() {
-            tokens.push(Token::Text(between.into_bytes()));
-        }
-        tokens.push(Token::Field(field));
-        between = format!("{quote} ");
-    }
-    tokens.push(Token::Text(between.into_bytes()));
-    tokens.push(Token::Field(Field::Other));
-    Template::new(tokens).expect("it has moments and a status")
+    Template::spaced(&FIELDS)
 }
 
 /// What this line is.

@@ -34,7 +34,7 @@ pub fn beginning<R: Read>(
     let (text, is_whole) = lines.beginning().map_err(io)?;
     let refusal = match Format::of(file, text, is_whole, said) {
         Ok(format) => return Ok((format, passed)),
-        Err(refusal @ (Refusal::Compressed { .. } | Refusal::Empty { .. })) => return Err(refusal),
+        Err(refusal @ (Refusal::Packed { .. } | Refusal::Empty { .. })) => return Err(refusal),
         Err(refusal) => refusal,
     };
     loop {

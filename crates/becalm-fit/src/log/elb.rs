@@ -5,7 +5,7 @@
 //! sum of three times.
 
 use super::number::SECOND;
-use super::template::{Field, Template, Token};
+use super::template::{Field, Template};
 
 const PART: Field = Field::DurationPart(SECOND);
 
@@ -51,32 +51,12 @@ const OLD: [(Field, bool); 18] = [
 
 /// The classic load balancer's.
 pub fn classic() -> Template {
-    template(&CLASSIC)
+    Template::spaced(&CLASSIC)
 }
 
 /// The Application Load Balancer's before 2018, and where its last two fields were cut off.
 pub fn old() -> [Template; 2] {
-    [template(&OLD), template(&OLD[..16])]
-}
-
-fn template(fields: &[(Field, bool)]) -> Template {
-    let mut tokens = Vec::new();
-    let mut between = String::new();
-    for (field, is_quoted) in fields {
-        let quote = if *is_quoted { "\"" } else { "" };
-        between.push_str(quote);
-        if !between.is_empty() {
-            tokens.push(Token::Text(between.into_bytes()));
-        }
-        tokens.push(Token::Field(*field));
-        between = format!("{quote} ");
-    }
-    // The last one ends with the line.
-    between.pop();
-    if !between.is_empty() {
-        tokens.push(Token::Text(between.into_bytes()));
-    }
-    Template::new(tokens).expect("it has a moment, a duration and a status")
+    [Template::spaced(&OLD), Template::spaced(&OLD[..16])]
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Which names say what a request is? By somebody's word, `start=ts,duration=took:ms,status=code`, or by a program's own.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use super::members::Members;
 use super::names::Names;
 use super::number::{status, whole_number};
 use super::parts::{Line, Parts, Why, without_port};
+use super::role::{ROLES, Role};
 use super::stamp::Stamp;
 use super::unit::{Unit, with_units};
 
@@ -23,67 +23,6 @@ struct Named {
     role: Role,
     path: Cow<'static, str>,
     unit: Option<Unit>,
-}
-
-/// What a member says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Role {
-    /// When the request began.
-    Start,
-    /// When it ended.
-    End,
-    /// How long it took.
-    Duration,
-    /// How it was answered.
-    Status,
-    /// Who asked.
-    Client,
-    /// By what.
-    Method,
-    /// For what.
-    Target,
-    /// The same for all attempts of one call.
-    Id,
-    /// Who answered.
-    Upstream,
-    /// How long that took.
-    UpstreamTime,
-    /// How often the proxy tried again.
-    Retries,
-    /// That the client left: its value begins with `client_disconnected`.
-    Left,
-}
-
-/// Those that somebody may name, by their names.
-const ROLES: [(&str, Role); 11] = [
-    ("start", Role::Start),
-    ("end", Role::End),
-    ("duration", Role::Duration),
-    ("status", Role::Status),
-    ("client", Role::Client),
-    ("method", Role::Method),
-    ("target", Role::Target),
-    ("id", Role::Id),
-    ("upstream", Role::Upstream),
-    ("upstream-time", Role::UpstreamTime),
-    ("retries", Role::Retries),
-];
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = ROLES.iter().find(|(_, role)| role == self);
-        f.write_str(found.map_or("client-left", |(name, _)| name))
-    }
-}
-
-impl Role {
-    const fn is_time(self) -> bool {
-        matches!(
-            self,
-            Self::Start | Self::End | Self::Duration | Self::UpstreamTime
-        )
-    }
 }
 
 impl Fields {
@@ -261,9 +200,15 @@ fn moment(text: &str, unit: Option<Unit>) -> Result<Stamp, Why> {
     let bytes = text.as_bytes();
     let stamp = match unit {
         Some(unit) => unit.micros(bytes).and_then(Stamp::of_micros),
-        None => Stamp::read(bytes).or_else(|| Stamp::by_size(bytes)),
+        // A small number may be since the program began, in any unit.
+        None if is_number(bytes) => Stamp::by_size(bytes),
+        None => Stamp::read(bytes),
     };
     stamp.ok_or(Why::Moment)
+}
+
+fn is_number(text: &[u8]) -> bool {
+    text.iter().all(|it| it.is_ascii_digit() || *it == b'.')
 }
 
 /// Microseconds. A number without a unit is none.
@@ -312,11 +257,11 @@ mod tests {
     fn fields_are_read_by_the_names_and_units_that_somebody_says() {
         for (said, line) in [
             (
-                "start=ts,duration=took:s,status=code",
+                "start=ts:s,duration=took:s,status=code",
                 r#"{"ts":5.25,"took":0.017,"code":200}"#,
             ),
             (
-                "end=ts,duration=took:ms,status=code",
+                "end=ts:s,duration=took:ms,status=code",
                 r#"{"ts":"5.267","took":"17","code":"200"}"#,
             ),
             (
@@ -332,11 +277,11 @@ mod tests {
                 r#"{"a":5250000000,"took":"17ms","code":200}"#,
             ),
             (
-                "start=ts,duration=took:us,status=code",
+                "start=ts:s,duration=took:us,status=code",
                 "lvl=info ts=5.25 took=17000 code=200",
             ),
             (
-                "start=ts,duration=took:us,status=code",
+                "start=ts:s,duration=took:us,status=code",
                 "ts:5.25\ttook:17000\tcode:200",
             ),
         ] {
@@ -364,7 +309,7 @@ mod tests {
 
     #[test]
     fn what_a_line_lacks_is_named_and_a_unit_is_not_guessed() {
-        let said = "start=ts,duration=took,status=code";
+        let said = "start=ts:s,duration=took,status=code";
         for (line, why) in [
             (r#"{"ts":5,"took":"17ms"}"#, Why::Lacks(Role::Status)),
             (r#"{"ts":5,"code":200}"#, Why::Lacks(Role::Duration)),
@@ -378,6 +323,12 @@ mod tests {
             assert_eq!(read(said, line), Err(why), "{line}");
         }
         assert_eq!(read(said, r#"{"ts":5,"msg":"started"}"#), Ok((0, 0)));
+        // Since when, and in which unit?
+        let said = "start=ts,duration=took,status=code";
+        for ts in ["5", "5.25", "250000", "\"999999999\"", "9000000000"] {
+            let line = format!(r#"{{"ts":{ts},"took":"17ms","code":200}}"#);
+            assert_eq!(read(said, &line), Err(Why::Moment), "{ts}");
+        }
     }
 
     #[test]
@@ -408,7 +359,7 @@ mod tests {
 
     #[test]
     fn an_upstream_with_a_unit_is_its_time() {
-        let fields = Fields::said("end=e,duration=d:s,status=s,upstream=u:s").expect("fields");
+        let fields = Fields::said("end=e:s,duration=d:s,status=s,upstream=u:s").expect("fields");
         assert_eq!(fields.path(Role::UpstreamTime), Some("u"));
         let line = br#"{"e":5.267,"d":0.017,"s":200,"u":"0.001, 0.011"}"#;
         let Ok(Line::Request(seen)) = fields.line(line, &mut Names::default()) else {

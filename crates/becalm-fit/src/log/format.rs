@@ -1,13 +1,15 @@
 //! Which format does a log have, by its first lines or by somebody's word?
 
 use std::fmt;
-use std::str::FromStr;
 
 use super::csv::Columns;
 use super::fields::Fields;
 use super::front::Front;
+use super::kind::Kind;
 use super::names::Names;
+use super::packed::packed;
 use super::parts::{Line, Why};
+use super::refusal::{AS_NAMED, AS_SAID, TABLE};
 use super::template::Template;
 use super::w3c::Header;
 use super::{Refusal, alb, apache, elb, haproxy, json, shapes, unknown, written};
@@ -31,126 +33,50 @@ enum Reads {
     Csv(Columns),
 }
 
-/// A family of formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// nginx, in a format that many use.
-    Nginx,
-    /// Envoy's text, as it is by default or as Istio has it.
-    Envoy,
-    /// Apache, in one of its own formats with `%D` behind it.
-    Apache,
-    /// Traefik's `common`.
-    Traefik,
-    /// A JSON object in each line.
-    Json,
-    /// `name=value` in each line.
-    Pairs,
-    /// HAProxy's `option httplog`.
-    Haproxy,
-    /// AWS's Application Load Balancer.
-    Alb,
-    /// AWS's Classic Load Balancer.
-    Elb,
-    /// A table with a header.
-    Csv,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Json,
-        Self::Csv,
-        Self::Haproxy,
-        Self::Alb,
-        Self::Elb,
-        Self::Envoy,
-        Self::Traefik,
-        Self::Nginx,
-        Self::Pairs,
-        Self::Apache,
-    ];
-
-    /// Whether the first lines may say it: Apache's whole numbers look like those of others, which are another unit.
-    fn is_plain(self) -> bool {
-        self != Self::Apache
-    }
-
-    /// Its name on a command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Nginx => "nginx",
-            Self::Envoy => "envoy",
-            Self::Json => "json",
-            Self::Haproxy => "haproxy",
-            Self::Alb => "alb",
-            Self::Csv => "csv",
-            Self::Elb => "elb",
-            Self::Pairs => "pairs",
-            Self::Apache => "apache",
-            Self::Traefik => "traefik",
+/// The formats of this family; `first` is the first line.
+fn formats(kind: Kind, first: &[u8]) -> Vec<Format> {
+    let written = |known: &[(&'static str, &str)]| {
+        let known = known.iter().filter_map(|(name, text)| {
+            // nginx writes seconds with a decimal point.
+            let template = written::template(text).ok()?.decimal();
+            Some(Format::new(name, Reads::Template(template)))
+        });
+        known.collect()
+    };
+    let one = |name, reads| Format::new(name, reads);
+    match kind {
+        Kind::Nginx => written(&written::NGINX),
+        Kind::Envoy => written(&written::ENVOY),
+        Kind::Apache => written(&apache::KNOWN),
+        Kind::Traefik => written(&written::TRAEFIK),
+        Kind::Json => {
+            let programs = shapes::programs().map(|(name, it)| one(name, Reads::Fields(it)));
+            programs.chain([one("JSON", Reads::Json)]).collect()
         }
-    }
-
-    /// Its formats; `first` is the first line.
-    fn formats(self, first: &[u8]) -> Vec<Format> {
-        let written = |known: &[(&'static str, &str)]| {
-            let known = known.iter().filter_map(|(name, text)| {
-                // nginx writes seconds with a decimal point.
-                let template = written::template(text).ok()?.decimal();
-                Some(Format::new(name, Reads::Template(template)))
-            });
-            known.collect()
-        };
-        let one = |name, reads| Format::new(name, reads);
-        match self {
-            Self::Nginx => written(&written::NGINX),
-            Self::Envoy => written(&written::ENVOY),
-            Self::Apache => written(&apache::KNOWN),
-            Self::Traefik => written(&written::TRAEFIK),
-            Self::Json => {
-                let programs = shapes::programs().map(|(name, it)| one(name, Reads::Fields(it)));
-                programs.chain([one("JSON", Reads::Json)]).collect()
-            }
-            Self::Pairs => {
-                let (name, fields) = shapes::pairs();
-                vec![one(name, Reads::Fields(fields))]
-            }
-            Self::Haproxy => vec![one("HAProxy, httplog", Reads::Haproxy)],
-            Self::Alb => {
-                let new = one(
-                    "AWS, Application Load Balancer",
-                    Reads::Alb(alb::template()),
-                );
-                let name = "AWS, Application Load Balancer before 2018";
-                let old = elb::old().map(|it| one(name, Reads::Alb(it)));
-                [new].into_iter().chain(old).collect()
-            }
-            Self::Elb => vec![one(
-                "AWS, Classic Load Balancer",
-                Reads::Template(elb::classic()),
-            )],
-            Self::Csv => {
-                let columns = Columns::of(first).into_iter();
-                columns
-                    .map(|columns| Format::new("CSV", Reads::Csv(columns)))
-                    .collect()
-            }
+        Kind::Pairs => {
+            let (name, fields) = shapes::pairs();
+            vec![one(name, Reads::Fields(fields))]
         }
-    }
-}
-
-impl FromStr for Kind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| {
-            format!(
-                "no format is called {text}; there are nginx, envoy, apache, traefik, json, pairs, haproxy, alb, elb and csv"
-            )
-        })
+        Kind::Haproxy => vec![one("HAProxy, httplog", Reads::Haproxy)],
+        Kind::Alb => {
+            let new = one(
+                "AWS, Application Load Balancer",
+                Reads::Alb(alb::template()),
+            );
+            let name = "AWS, Application Load Balancer before 2018";
+            let old = elb::old().map(|it| one(name, Reads::Alb(it)));
+            [new].into_iter().chain(old).collect()
+        }
+        Kind::Elb => vec![one(
+            "AWS, Classic Load Balancer",
+            Reads::Template(elb::classic()),
+        )],
+        Kind::Csv => {
+            let columns = Columns::of(first).into_iter();
+            columns
+                .map(|columns| Format::new(TABLE, Reads::Csv(columns)))
+                .collect()
+        }
     }
 }
 
@@ -167,10 +93,6 @@ pub enum Said {
     Format(Format),
 }
 
-/// The name of a format that somebody wrote down.
-pub const AS_SAID: &str = "as --log-format says";
-/// The name of lines whose fields somebody named.
-pub const AS_NAMED: &str = "as --json-fields says";
 /// Lines that are looked at to find out.
 const LOOKED_AT: usize = 100;
 
@@ -199,8 +121,12 @@ impl Format {
         is_whole: bool,
         said: &Said,
     ) -> Result<Self, Refusal> {
-        if beginning.starts_with(&[0x1f, 0x8b]) {
-            return Err(Refusal::Compressed { file: file.into() });
+        if let Some((kind, command)) = packed(beginning) {
+            return Err(Refusal::Packed {
+                file: file.into(),
+                kind,
+                command,
+            });
         }
         let lines = lines(beginning, is_whole);
         if lines.is_empty() {
@@ -215,7 +141,10 @@ impl Format {
         match (found, said) {
             (Some(format), _) => Ok(format),
             (None, Said::Format(format)) => Err(format.reads_little(file, beginning, &lines)),
-            _ => Err(unknown::refusal(file.into(), &lines)),
+            (None, _) => match formats(Kind::Csv, lines[0]).pop() {
+                Some(table) => Err(table.reads_little(file, beginning, &lines)),
+                None => Err(unknown::refusal(file.into(), &lines)),
+            },
         }
     }
 
@@ -235,10 +164,10 @@ impl Format {
             let first = bare.first()?;
             let formats = match said {
                 Said::Format(format) => vec![format.clone()],
-                Said::Kind(kind) => kind.formats(first),
+                Said::Kind(kind) => formats(*kind, first),
                 Said::Nothing => {
                     let plain = Kind::ALL.iter().filter(|it| it.is_plain());
-                    plain.flat_map(|it| it.formats(first)).collect()
+                    plain.flat_map(|it| formats(*it, first)).collect()
                 }
             };
             let mut best = (lines.len() / 2, None);
@@ -463,9 +392,19 @@ mod tests {
             ("\u{1f}", "is of no format"),
             (
                 r#"{"@timestamp":"2026-11-23T11:02:31Z","request_time":0.1}"#,
-                "of the first it says no status",
+                "no status is found in it by a usual name",
             ),
-            ("{}", "of the first it says no duration"),
+            (
+                "start,duration,status\n1795431751250,17,200\n1795431751260,17,200",
+                "line 2: it says no moment: seconds since 1970, RFC 3339 or the common log format; a column in another unit",
+            ),
+            ("{}", "no moment and no duration and no status is found"),
+            (
+                "[{\"a\":1},\n{\"a\":2}]",
+                "jq -c '.[]' a.log | becalm fit -",
+            ),
+            ("[\n  {\n \"a\":1}]", "jq -c '.[]' a.log | becalm fit -"),
+            ("{\n  \"a\": 1\n}\n{\n", "jq -c . a.log | becalm fit -"),
         ] {
             let sentence = of(text).unwrap_err().to_string();
             assert!(
@@ -473,8 +412,18 @@ mod tests {
                 "{sentence}"
             );
         }
-        let compressed = Format::of("a.gz", &[0x1f, 0x8b, 8], true, &Said::Nothing).unwrap_err();
-        assert!(compressed.to_string().contains("zcat a.gz | becalm fit -"));
+        for (bytes, command) in [
+            (&[0x1f, 0x8b, 8][..], "zcat"),
+            (&[0x28, 0xb5, 0x2f, 0xfd], "zstdcat"),
+            (b"\xff\xfe5\0", "iconv -f UTF-16 -t UTF-8"),
+        ] {
+            let packed = Format::of("a", bytes, true, &Said::Nothing).unwrap_err();
+            let packed = packed.to_string();
+            assert!(
+                packed.contains(&format!("{command} a | becalm fit -")),
+                "{packed}"
+            );
+        }
         let half = Format::written("$status").unwrap_err().to_string();
         assert!(
             half.starts_with("--log-format: it says no duration"),
@@ -487,13 +436,5 @@ mod tests {
         let text = "5.1,0.1,200,a,-,b,0.1\n5.2,0.1,200,a,-,b,0.1\n5.3,0.";
         assert_eq!(lines(text.as_bytes(), false).len(), 2);
         assert_eq!(lines(text.as_bytes(), true).len(), 3);
-    }
-
-    #[test]
-    fn families_have_names() {
-        for kind in Kind::ALL {
-            assert_eq!(kind.as_str().parse(), Ok(kind));
-        }
-        assert!("iis".parse::<Kind>().is_err());
     }
 }

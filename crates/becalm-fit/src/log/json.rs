@@ -98,7 +98,7 @@ impl Members {
         Self(members.collect())
     }
 
-    /// Envoy's duration: whole milliseconds, beside Envoy's own name for the start.
+    /// Envoy's duration: whole milliseconds, beside Envoy's own names for the start and the status.
     fn whole_millis(&self, has_no_moment: bool) -> Result<Option<u64>, Why> {
         let value = self.get(&["duration"]);
         let text = std::str::from_utf8(value).unwrap_or_default();
@@ -109,7 +109,9 @@ impl Members {
             return Ok(Some(micros));
         }
         let micros = Unit::Millis.micros(value).ok_or(Why::Duration)?;
-        let is_envoy = self.get(&["start_time"]) != b"-" && !value.contains(&b'.');
+        let is_envoy = self.get(&["start_time"]) != b"-"
+            && self.get(&["response_code"]) != b"-"
+            && !value.contains(&b'.');
         let is_known = is_envoy || has_no_moment;
         is_known.then_some(Some(micros)).ok_or(Why::Unit)
     }
@@ -211,7 +213,8 @@ mod tests {
             (r#""request_time":0"#, Ok(0)),
             (r#""duration":"17ms""#, Ok(17_000)),
             (r#""duration_us":"17000""#, Ok(17_000)),
-            (r#""duration":17"#, Ok(17_000)),
+            (r#""duration":17"#, Err(Why::Unit)),
+            (r#""duration":17,"response_code":200"#, Ok(17_000)),
             (r#""duration_ms":17.5"#, Ok(17_500)),
             (r#""duration":0.017,"request_time":0.017"#, Ok(17_000)),
         ] {
@@ -252,7 +255,7 @@ mod tests {
                 Why::Moment,
             ),
             (
-                r#"{"start_time":"then","duration":5,"status":200}"#,
+                r#"{"start_time":"then","duration":5,"response_code":200}"#,
                 Why::Moment,
             ),
             (
@@ -260,7 +263,7 @@ mod tests {
                 Why::Duration,
             ),
             (
-                r#"{"start_time":"5","duration":5,"status":"OK"}"#,
+                r#"{"start_time":"5","duration":5,"response_code":"OK"}"#,
                 Why::Status,
             ),
         ] {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::fields::Role;
 use super::names::Names;
+use super::role::Role;
 use super::stamp::Stamp;
 use crate::{AtUpstream, Ended, Request};
 

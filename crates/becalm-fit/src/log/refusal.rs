@@ -4,9 +4,16 @@ use std::fmt;
 use std::io;
 
 use super::advice;
-use super::format::{AS_NAMED, AS_SAID};
 use super::parts::Why;
 use super::template::Unusable;
+
+/// The name of a format that somebody wrote down.
+pub const AS_SAID: &str = "as --log-format says";
+/// The name of lines whose fields somebody named.
+pub const AS_NAMED: &str = "as --json-fields says";
+
+/// The name of tables with a header.
+pub const TABLE: &str = "CSV";
 
 /// Why a log is not read. `Display` names the file, and the line where there is one, and says what to do; it repeats nothing that the
 /// file says.
@@ -20,10 +27,14 @@ pub enum Refusal {
         /// What the system says.
         error: io::Error,
     },
-    /// It is compressed.
-    Compressed {
+    /// Its lines are packed in something else.
+    Packed {
         /// The name of the file.
         file: String,
+        /// Into what.
+        kind: &'static str,
+        /// The command that unpacks it.
+        command: &'static str,
     },
     /// There is nothing in it.
     Empty {
@@ -39,8 +50,6 @@ pub enum Refusal {
     Unknown {
         /// The name of the file.
         file: String,
-        /// If most of the first lines are JSON: what is missing in the first.
-        json: Option<Why>,
         /// If they have names: what these may mean.
         names: Option<String>,
     },
@@ -99,9 +108,13 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { file, error } => write!(f, "cannot read {file}: {error}"),
-            Self::Compressed { file } => write!(
+            Self::Packed {
+                file,
+                kind,
+                command,
+            } => write!(
                 f,
-                "{file} is compressed; give it on standard input: zcat {file} | becalm fit -"
+                "{file} is {kind}; give it on standard input: {command} {file} | becalm fit -"
             ),
             Self::Empty { file } => write!(f, "{file} has no requests in it"),
             Self::WithoutTimes { file } => {
@@ -137,21 +150,7 @@ impl fmt::Display for Refusal {
             Self::Fields { sentence } => write!(f, "--json-fields: {sentence}"),
             Self::Unknown {
                 file,
-                json: Some(why),
-                names,
-            } => {
-                write!(f, "{file} has JSON in its lines, but of the first {why}; ")?;
-                match names {
-                    Some(names) => f.write_str(names),
-                    None => f.write_str(
-                        "name them: --json-fields end=NAME,duration=NAME:UNIT,status=NAME (docs/fit.md)",
-                    ),
-                }
-            }
-            Self::Unknown {
-                file,
                 names: Some(names),
-                ..
             } => write!(f, "{file} has names and values in its lines; {names}"),
             Self::Unknown { file, .. } => write!(
                 f,
@@ -174,19 +173,27 @@ impl fmt::Display for Refusal {
                 if let Some((line, why)) = first.first() {
                     write!(f, "; line {line}: {why}")?;
                 }
-                f.write_str(if *format == AS_NAMED {
-                    "; --json-fields has to name what each line of a request has"
-                } else if *format == AS_SAID {
-                    "; its text has to be what wrote these lines, letter by letter"
-                } else {
-                    "; say how its lines are written with --log-format, or name another format with --format"
-                })
+                f.write_str(remedy(format))
             }
             Self::Copy { file } => write!(
                 f,
                 "{file}: its requests are in another of these files, too; name each log once"
             ),
             Self::Format { sentence } => write!(f, "--log-format: {sentence}"),
+        }
+    }
+}
+
+/// What helps where most lines are not of this format.
+fn remedy(format: &str) -> &'static str {
+    match format {
+        AS_NAMED => "; --json-fields has to name what each line of a request has",
+        AS_SAID => "; its text has to be what wrote these lines, letter by letter",
+        TABLE => {
+            "; a column in another unit than seconds says it in the header: start_ms, duration_us"
+        }
+        _ => {
+            "; say how its lines are written with --log-format, or name another format with --format"
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Which programs are known by the names in their lines? And what might the names of another mean?
 
-use super::fields::{Fields, Role};
+use super::fields::Fields;
 use super::members::Members;
+use super::role::Role;
 
 /// Paths, and what their values begin with.
 type Marks = &'static [(&'static str, &'static str)];
@@ -43,7 +44,7 @@ const PROGRAMS: [(&str, &str, Marks); 6] = [
     ),
     (
         "JSON, Kong",
-        "start=started_at:ms,duration=latencies.request:ms,status=response.status,client=client_ip,\
+        "start=started_at,duration=latencies.request:ms,status=response.status,client=client_ip,\
          method=request.method,target=request.uri,id=request.headers.x-request-id,upstream=tries.-1.ip,\
          upstream-time=latencies.proxy:ms",
         &[("latencies.request", ""), ("started_at", "")],
@@ -81,7 +82,7 @@ pub fn pairs() -> (&'static str, Fields) {
 }
 
 /// Names that moments have elsewhere.
-const MOMENTS: [(&str, &str); 16] = [
+const MOMENTS: [(&str, &str); 17] = [
     ("start", "start_time"),
     ("start", "started_at"),
     ("start", "event.start"),
@@ -92,6 +93,7 @@ const MOMENTS: [(&str, &str); 16] = [
     ("end", "@timestamp"),
     ("end", "timestamp"),
     ("end", "ts"),
+    ("end", "msec"),
     ("end", "time"),
     ("end", "datetime"),
     ("end", "time_iso8601"),
@@ -150,19 +152,26 @@ const STATUSES: [&str; 14] = [
     "s",
 ];
 
-/// What to say of the first of these lines that has a duration or a status: which of its names may be which. Nothing of the
-/// line is in it but names that are in this file. `None` of lines without names.
+/// Which names of these lines may mean what: of the first that has most. Nothing of the line is in it but names that are in this file.
+/// `None` of lines that are no JSON and have neither a duration nor a status by a usual name.
 pub fn suggestion(lines: &[&[u8]]) -> Option<String> {
-    let read = |line: &&[u8]| Members::of(line);
-    let has_one = |it: &Members| {
-        let has = |path: &str| it.at(path).is_some();
-        STATUSES.iter().any(|path| has(path)) || DURATIONS.iter().any(|(path, _)| has(path))
+    let find = |line: &&[u8]| {
+        let members = Members::of(line)?;
+        let has = |path: &str| members.at(path).is_some();
+        let found = (
+            MOMENTS.into_iter().find(|(_, path)| has(path)),
+            DURATIONS.into_iter().find(|(path, _)| has(path)),
+            STATUSES.into_iter().find(|path| has(path)),
+        );
+        let rest = (found.1.is_some(), found.2.is_some());
+        let is_its = matches!(members, Members::Json(_)) || rest.0 || rest.1;
+        let count = [found.0.is_some(), rest.0, rest.1];
+        let count = count.iter().filter(|it| **it).count();
+        is_its.then_some((count, members, found))
     };
-    let members = lines.iter().filter_map(read).find(has_one)?;
-    let has = |path: &str| members.at(path).is_some();
-    let moment = MOMENTS.into_iter().find(|(_, path)| has(path));
-    let duration = DURATIONS.into_iter().find(|(path, _)| has(path));
-    let status = STATUSES.into_iter().find(|path| has(path));
+    // Of equals the first.
+    let best = lines.iter().rev().filter_map(find).max_by_key(|it| it.0)?;
+    let (_, members, (moment, duration, status)) = best;
     let (Some((at, moment)), Some((duration, unit)), Some(status)) = (moment, duration, status)
     else {
         let lacks = [
@@ -172,7 +181,7 @@ pub fn suggestion(lines: &[&[u8]]) -> Option<String> {
         ];
         let lacks: Vec<_> = lacks.into_iter().filter(|it| it.0).map(|it| it.1).collect();
         return Some(format!(
-            "no {} is found in it by a usual name; if it has one, name it: --json-fields end=NAME,duration=NAME:UNIT,status=NAME",
+            "no {} is found in it by a usual name; name what it has: --json-fields end=NAME,duration=NAME:UNIT,status=NAME",
             lacks.join(" and no ")
         ));
     };
@@ -215,23 +224,27 @@ mod tests {
         let lines = [
             (
                 "JSON, Caddy",
-                r#"{"logger":"http.log.access.log0","ts":5.267,"duration":0.017,"status":200,"request":{"remote_ip":"a","uri":"/"}}"#,
+                r#"{"logger":"http.log.access.log0","ts":1795431751.267,"duration":0.017,"status":200,"request":{"remote_ip":"a","uri":"/"}}"#,
             ),
             (
                 "JSON, Traefik",
-                r#"{"StartUTC":"1970-01-01T00:00:05.25Z","Duration":17000000,"DownstreamStatus":200,"ServiceAddr":"a:1","RetryAttempts":0}"#,
+                r#"{"StartUTC":"2026-11-23T11:02:31.25Z","Duration":17000000,"DownstreamStatus":200,"ServiceAddr":"a:1","RetryAttempts":0}"#,
             ),
             (
                 "JSON, load balancer of Google Cloud",
-                r#"{"timestamp":"1970-01-01T00:00:05.250Z","httpRequest":{"requestMethod":"GET","latency":"0.017s","status":200},"resource":{"type":"http_load_balancer"}}"#,
+                r#"{"timestamp":"2026-11-23T11:02:31.25Z","httpRequest":{"requestMethod":"GET","latency":"0.017s","status":200},"resource":{"type":"http_load_balancer"}}"#,
             ),
             (
                 "JSON, Kong",
-                r#"{"started_at":5250,"latencies":{"request":17},"response":{"status":200},"tries":[{"ip":"a"}]}"#,
+                r#"{"started_at":1795431751250,"latencies":{"request":17},"response":{"status":200},"tries":[{"ip":"a"}]}"#,
+            ),
+            (
+                "JSON, Kong",
+                r#"{"started_at":1795431751.25,"latencies":{"request":17},"response":{"status":200}}"#,
             ),
             (
                 "JSON, pino",
-                r#"{"pid":1,"time":"1970-01-01T00:00:05.267Z","responseTime":17,"res":{"statusCode":200},"req":{"url":"/"}}"#,
+                r#"{"pid":1,"time":"2026-11-23T11:02:31.267Z","responseTime":17,"res":{"statusCode":200},"req":{"url":"/"}}"#,
             ),
         ];
         for (name, line) in lines {
@@ -242,7 +255,7 @@ mod tests {
                         let request = seen.request;
                         assert_eq!(
                             (request.start, request.duration),
-                            (5_250_000, 17_000),
+                            (1_795_431_751_250_000, 17_000),
                             "{of}"
                         );
                     }
@@ -259,7 +272,8 @@ mod tests {
 
     #[test]
     fn caddy_without_a_decimal_point_was_told_another_unit() {
-        let line = r#"{"logger":"http.log.access","ts":5.267,"duration":17000000,"status":200}"#;
+        let line =
+            r#"{"logger":"http.log.access","ts":1795431751.267,"duration":17000000,"status":200}"#;
         let (_, caddy) = programs().next().expect("the first");
         let read = caddy.line(line.as_bytes(), &mut Names::default());
         assert_eq!(read, Err(super::super::parts::Why::Unit));
@@ -291,6 +305,24 @@ mod tests {
                 "{sentence}"
             );
         }
+        // A first line that lacks something says nothing of the others.
+        let lines: [&[u8]; 3] = [
+            br#"{"ts":5.2,"latency":"17ms"}"#,
+            br#"{"ts":5.2,"latency":"17ms","code":200}"#,
+            br#"{"ts":5.2,"code":200}"#,
+        ];
+        let sentence = suggestion(&lines).expect("names");
+        assert!(
+            sentence.contains("end=ts,duration=latency,status=code;"),
+            "{sentence}"
+        );
+        let nginx = br#"{"msec":"5.2","request_time":"17","status":"200"}"#;
+        let sentence = suggestion(&[nginx]).expect("names");
+        assert!(
+            sentence.contains("end=msec,duration=request_time:UNIT,status=status,"),
+            "{sentence}"
+        );
         assert_eq!(suggestion(&[b"hello"]), None);
+        assert_eq!(suggestion(&[b"a=b c=d"]), None);
     }
 }

@@ -42,11 +42,12 @@ impl Stamp {
         Self::of(micros, 0)
     }
 
-    /// Milliseconds, microseconds or nanoseconds since the epoch, of which this century leaves one.
+    /// Seconds, milliseconds, microseconds or nanoseconds since the epoch, of which this century leaves one.
     pub fn by_size(text: &[u8]) -> Option<Self> {
         let end = text.iter().position(|byte| *byte == b'.');
         let whole = whole_number(&text[..end.unwrap_or(text.len())])?;
         let units = [
+            (1, Unit::Seconds),
             (1_000, Unit::Millis),
             (1_000_000, Unit::Micros),
             (1_000_000_000, Unit::Nanos),

@@ -100,6 +100,31 @@ impl Template {
         Ok(template)
     }
 
+    /// Fields with one space between them; those with `true` are in quotes.
+    ///
+    /// # Panics
+    ///
+    /// Without a moment, a duration and a status.
+    pub fn spaced(fields: &[(Field, bool)]) -> Self {
+        let mut tokens = Vec::new();
+        let mut between = String::new();
+        for (field, is_quoted) in fields {
+            let quote = if *is_quoted { "\"" } else { "" };
+            between.push_str(quote);
+            if !between.is_empty() {
+                tokens.push(Token::Text(between.into_bytes()));
+            }
+            tokens.push(Token::Field(*field));
+            between = format!("{quote} ");
+        }
+        // The last one ends with the line.
+        between.pop();
+        if !between.is_empty() {
+            tokens.push(Token::Text(between.into_bytes()));
+        }
+        Self::new(tokens).expect("a format that is known says what is needed")
+    }
+
     /// The shape that is made of these, whether there are requests in it or not.
     pub fn shape(tokens: Vec<Token>) -> Result<Self, Unusable> {
         let mut template = Self {

@@ -1,11 +1,12 @@
 //! Why is a file of no format, or not of the one that somebody said, and what helps?
 
-use super::fields::{Fields, Role};
+use super::fields::Fields;
 use super::front::Front;
 use super::members::Members;
 use super::names::Names;
 use super::parts::Why;
-use super::{Refusal, advice, apache, json, shapes, written};
+use super::role::Role;
+use super::{Refusal, advice, apache, shapes, written};
 
 /// What the first of these lines lacks that does not say what somebody said.
 pub fn lacking(fields: &Fields, lines: &[(u64, &[u8])]) -> String {
@@ -43,6 +44,13 @@ pub fn lacking(fields: &Fields, lines: &[(u64, &[u8])]) -> String {
             "has a number at {0}, and nothing says its unit: write {0}:s, :ms, :us or :ns",
             said(Role::Duration)
         ),
+        Why::Duration if fields.path(Role::Duration).is_none() => {
+            format!(
+                "does not end behind its beginning, by {} and {}",
+                said(Role::Start),
+                said(Role::End)
+            )
+        }
         Why::Duration => format!("has no duration at {}", said(Role::Duration)),
         Why::Status => format!("has no status at {}", said(Role::Status)),
         Why::Moment => format!(
@@ -75,19 +83,11 @@ pub fn refusal(file: String, lines: &[&[u8]]) -> Refusal {
         if is_without_units(&bare) {
             return Refusal::WithoutUnits { file };
         }
-        if let Some(names) = shapes::suggestion(&bare) {
-            return Refusal::Unknown {
-                file,
-                json: missing_in_json(&bare),
-                names: Some(names),
-            };
+        if let names @ Some(_) = shapes::suggestion(&bare) {
+            return Refusal::Unknown { file, names };
         }
     }
-    Refusal::Unknown {
-        file,
-        json: missing_in_json(lines),
-        names: None,
-    }
+    Refusal::Unknown { file, names: None }
 }
 
 /// What this finds in most of the lines.
@@ -95,16 +95,6 @@ fn most<T: Copy>(lines: &[&[u8]], of: impl Fn(&[u8]) -> Option<T>) -> Option<T> 
     let found: Vec<_> = lines.iter().filter_map(|it| of(it)).collect();
     let is_most = 2 * found.len() > lines.len();
     found.first().copied().filter(|_| is_most)
-}
-
-/// What the first line of JSON lacks, if most of these are JSON.
-fn missing_in_json(lines: &[&[u8]]) -> Option<Why> {
-    let mut names = Names::default();
-    let read = lines.iter().map(|line| json::line(line, &mut names));
-    let missing = read.filter_map(Result::err).filter(|it| *it != Why::Shape);
-    let missing: Vec<_> = missing.collect();
-    let is_most = 2 * missing.len() > lines.len();
-    missing.first().copied().filter(|_| is_most)
 }
 
 /// Whether one of these texts is the shape of most of the lines.
