@@ -35,16 +35,24 @@ pub fn of(mapping: &Mapping, system: &System) -> Vec<Finding> {
 }
 
 fn no_total_time(mapping: &Mapping, system: &System) -> Finding {
-    let sentence = format!(
-        "{}: nothing bounds how long all attempts of a call take together",
-        mapping.name
-    );
+    let told = "nothing bounds how long all attempts of a call take together";
+    let sentence = format!("{}: {}", mapping.name, as_far_as_read(mapping, told));
     let code = code::NO_TOTAL_TIME;
     let known = remedy(system.remedies, "no-deadline");
     let remedy = known.map_or_else(|| weight::remedy(system, code.name), ToOwned::to_owned);
     let mut finding = Finding::new(&mapping.file, mapping.span, code, sentence, remedy);
     finding.severity = weight::severity(mapping, system, code.name, known.is_some());
     finding
+}
+
+/// What another object may set is not said to be missing.
+fn as_far_as_read(mapping: &Mapping, sentence: &str) -> String {
+    let is_elsewhere = |it: &(&str, Origin)| matches!(it, ("deadline", Origin::NotExpressible(_)));
+    if mapping.origins.iter().any(is_elsewhere) {
+        sentence.replacen("nothing bounds", "nothing that is read here bounds", 1)
+    } else {
+        sentence.to_owned()
+    }
 }
 
 fn finding(mapping: &Mapping, system: &System, lint: &Lint) -> Finding {
@@ -72,10 +80,13 @@ fn finding(mapping: &Mapping, system: &System, lint: &Lint) -> Finding {
         sentence: format!(
             "{}: {}",
             mapping.name,
-            sentence
-                .strip_suffix(", since it is declared safe to repeat")
-                .filter(|_| !is_own)
-                .unwrap_or(sentence)
+            as_far_as_read(
+                mapping,
+                sentence
+                    .strip_suffix(", since it is declared safe to repeat")
+                    .filter(|_| !is_own)
+                    .unwrap_or(sentence)
+            )
         ),
         remedy,
     }

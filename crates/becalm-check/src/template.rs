@@ -28,7 +28,7 @@ pub fn begins(line: &str, column: usize) -> bool {
     is_action(&rest)
 }
 
-/// Whether this value is filled in elsewhere: `${X}`, `${env:X}`, `$(X)`, `{{ .Values.x }}`, `%X%`, `<%= x %>`, `@x@`.
+/// Whether this value is filled in elsewhere: `${X}`, `${env:X}`, `$(X)`, `{{ .Values.x }}`, `%X%`, `<%= x %>`, `@x@`, `<X>`.
 pub fn is_placeholder(text: &str) -> bool {
     let marks = [
         ("${", "}"),
@@ -45,7 +45,8 @@ pub fn is_placeholder(text: &str) -> bool {
     let shell = text
         .strip_prefix('$')
         .is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
-    marks.into_iter().any(inside) || whole('%') || whole('@') || shell
+    let is_blank = text.len() > 2 && text.starts_with('<') && text.ends_with('>');
+    marks.into_iter().any(inside) || whole('%') || whole('@') || shell || is_blank
 }
 
 /// Whether the lines below, further in, are a text: `key: |`, `- >-`.
@@ -167,11 +168,13 @@ mod tests {
     fn placeholders_are_told_from_values() {
         for text in [
             "${X}", "${env:X}", "${X:3}", "$(X)", "{{ .x }}", "a-${X}", "$X", "%X%", "@x@",
-            "<%= x %>",
+            "<%= x %>", "<X>",
         ] {
             assert!(is_placeholder(text), "{text}");
         }
-        for text in ["3", "1s", "$", "$1", "%", "5%", "a@b", "{}", "${"] {
+        for text in [
+            "3", "1s", "$", "$1", "%", "5%", "a@b", "{}", "${", "<>", "<3",
+        ] {
             assert!(!is_placeholder(text), "{text}");
         }
     }

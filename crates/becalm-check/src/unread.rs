@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use crate::code;
-use crate::document::{Key, Node, Span};
+use crate::document::{Node, Span};
 use crate::finding::Finding;
 use crate::hints::looks_like_retries;
 use crate::system::System;
@@ -26,9 +26,9 @@ pub fn of_known(
         .iter()
         .find_map(|it| Some((it, it.schema.refuses.as_ref()?)));
     let mut others = Vec::new();
-    for (path, key) in keys {
+    for key in keys {
         match closed {
-            Some((system, refuses)) if (refuses.place)(&path) => {
+            Some((system, refuses)) if (refuses.place)(&key.path) => {
                 let homes = system.schema.homes;
                 let home = homes.iter().find(|(name, _)| *name == key.name);
                 let sentence = format!(
@@ -47,12 +47,12 @@ pub fn of_known(
                     remedy,
                 ));
             }
-            _ => others.push((path, key)),
+            _ => others.push(key),
         }
     }
-    if let [(path, first), rest @ ..] = &others[..] {
+    if let [first, rest @ ..] = &others[..] {
         let titles: Vec<_> = systems.iter().map(|it| it.title).collect();
-        let place = [&path[..], &[&*first.name]].concat().join(".");
+        let place = first.place();
         let sentence = format!(
             "`{place}`{}: settings of retries, as it looks, that {} does not read",
             more(rest),
@@ -66,10 +66,10 @@ pub fn of_known(
 pub fn of_unknown(file: &str, tree: &Node, found: &mut Vec<Finding>) -> bool {
     let mut keys = Vec::new();
     gather(tree, &HashSet::new(), &mut Vec::new(), &mut keys);
-    let [(path, first), rest @ ..] = &keys[..] else {
+    let [first, rest @ ..] = &keys[..] else {
         return false;
     };
-    let place = [&path[..], &[&*first.name]].concat().join(".");
+    let place = first.place();
     let sentence = format!(
         "`{place}`{}: settings of retries, as it looks, of {}, which is not read",
         more(rest),
@@ -114,11 +114,11 @@ fn not_read(file: &str, span: Span, sentence: String) -> Finding {
     Finding::new(file, span, code::RETRIES_NOT_READ, sentence, remedy)
 }
 
-fn more(rest: &[(Vec<&str>, &Key)]) -> String {
+fn more(rest: &[Left<'_>]) -> String {
     match rest {
         [] => String::new(),
-        [(_, one)] => format!(" and `{}` in line {}", one.name, one.span.line),
-        [(_, one), ..] => format!(
+        [one] => format!(" and `{}` in line {}", one.name, one.span.line),
+        [one, ..] => format!(
             ", `{}` in line {} and {} more",
             one.name,
             one.span.line,
@@ -127,14 +127,34 @@ fn more(rest: &[(Vec<&str>, &Key)]) -> String {
     }
 }
 
+/// A key that nothing asked for.
+struct Left<'n> {
+    path: Vec<&'n str>,
+    name: &'n str,
+    span: Span,
+}
+
+impl Left<'_> {
+    fn place(&self) -> String {
+        [&self.path[..], &[self.name]].concat().join(".")
+    }
+}
+
 /// Keys with their paths. What stands in one of them is not told again.
 fn gather<'n>(
     node: &'n Node,
     told: &HashSet<Span>,
     path: &mut Vec<&'n str>,
-    keys: &mut Vec<(Vec<&'n str>, &'n Key)>,
+    keys: &mut Vec<Left<'n>>,
 ) {
+    if is_schema(node) {
+        return;
+    }
     for item in node.items() {
+        if let Some((name, span)) = named(item).filter(|_| path.last() == Some(&"metadata")) {
+            let path = path.clone();
+            keys.push(Left { path, name, span });
+        }
         gather(item, told, path, keys);
     }
     for (key, value) in node.entries() {
@@ -148,13 +168,35 @@ fn gather<'n>(
                 && (key.name == *name || place.is_empty() && is_called(key, name))
         });
         if key.asked.get() == Some(false) && !is_own && !told.contains(&value.span) {
-            keys.push((path.clone(), key));
+            keys.push(Left {
+                path: path.clone(),
+                name: &key.name,
+                span: key.span,
+            });
             continue;
         }
         path.push(&key.name);
         gather(value, told, path, keys);
         path.pop();
     }
+}
+
+/// Whether it says which keys others may have: JSON Schema, as of a `CustomResourceDefinition`, or `OpenAPI`.
+fn is_schema(node: &Node) -> bool {
+    let has = |name: &str| node.get(name).is_some_and(Node::is_table);
+    let is_object = node.get("type").and_then(Node::text) == Some("object");
+    let is_text = |name: &str| node.get(name).and_then(Node::text).is_some();
+    is_object && has("properties")
+        || is_text("$schema") && has("definitions")
+        || (is_text("openapi") || is_text("swagger")) && has("paths")
+}
+
+/// A setting of a component of Dapr: a name that looks like retries, and a value.
+fn named(item: &Node) -> Option<(&str, Span)> {
+    item.get("value")?.text()?;
+    let name = item.get("name")?;
+    let text = name.text().filter(|it| looks_like_retries(it))?;
+    Some((text, name.span))
 }
 
 /// Of which system a document is, as far as it says so.

@@ -94,3 +94,31 @@ fn a_target_may_name_the_retries_of_another_file() {
     let told = told.filter(|it| ["never-retries", "not-seen"].contains(&it.code));
     assert_eq!(told.count(), 0, "{checked:#?}");
 }
+
+/// `s` is there and needs no mending; of several that are missing the first is named.
+#[test]
+fn who_is_not_named_is_compared_with_what_is_missing() {
+    let used = of(
+        "{q: {maxRetries: 2}, s: {maxRetries: 2}}",
+        "{apps: {orders: {retry: s}}}",
+    );
+    let unused = |checked: &Checked| {
+        let mut found = checked.findings.iter();
+        found
+            .find(|it| it.code == "never-retries")
+            .map(|it| it.remedy.clone())
+    };
+    assert_eq!(
+        unused(&used).as_deref(),
+        Some("name it in `retry` of a target, or leave it out")
+    );
+    let missing = of(
+        "{again: {maxRetries: 2}}",
+        "{apps: {orders: {retry: agian}}}",
+    );
+    let remedies: Vec<_> = missing.findings.iter().map(|it| &*it.remedy).collect();
+    assert!(
+        remedies.contains(&"a target names `agian`: write both alike"),
+        "{remedies:?}"
+    );
+}

@@ -63,3 +63,21 @@ fn what_a_plugin_repeats_is_told_as_not_read() {
         .find(|it| it.code == "no-such-field");
     assert_eq!(told.map(|it| it.severity), Some(Severity::Error));
 }
+
+/// As files of decK have it: a field of a later version, and one of a plugin that is about clients.
+#[test]
+fn a_field_of_a_later_version_is_no_error() {
+    let checked = check(
+        &[File::new(
+            "kong.yaml",
+            "_format_version: \"3.0\"\nservices:\n- name: a\n  retries: 1\n  tls_sans: {dnsnames: [a]}\nplugins:\n- name: \
+             rate-limiting-advanced\n  config: {retry_after_jitter_max: 1}\n",
+        )],
+        &Settings::default(),
+    );
+    let codes: Vec<_> = checked.findings.iter().map(|it| it.code).collect();
+    assert!(
+        !codes.contains(&"no-such-field") && !codes.contains(&"retries-not-read"),
+        "{checked:#?}"
+    );
+}

@@ -55,3 +55,16 @@ fn statuses_alone_leave_the_default_of_kuma() {
     );
     assert!(both.findings.iter().all(|it| it.code != "statuses-wider"));
 }
+
+/// The time-out of a request stands in another resource.
+#[test]
+fn a_mesh_timeout_may_bound_what_kuma_repeats() {
+    let checked = kuma("{http: {numRetries: 3, retryOn: [ConnectFailure]}}");
+    let told = checked
+        .findings
+        .iter()
+        .find(|it| it.code == "no-total-time")
+        .unwrap();
+    assert!(told.sentence.contains("nothing that is read here bounds"));
+    assert!(told.remedy.contains("MeshTimeout"), "{}", told.remedy);
+}

@@ -198,3 +198,82 @@ fn a_comment_with_a_reason_lets_a_finding_pass() {
     let (codes, allowed) = with("# becalm: allow no-jitter (none)", "");
     assert!(codes.contains(&"allows-nothing".into()) && allowed == 0);
 }
+
+/// A schema says which keys others may have: of Kubernetes, JSON Schema and `OpenAPI`.
+#[test]
+fn a_schema_holds_no_settings() {
+    for (name, text) in [
+        (
+            "crd.yaml",
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  versions:\n  - schema:\n      openAPIV3Schema:\n        \
+             type: object\n        properties:\n          maxRetries: {type: integer}\n",
+        ),
+        (
+            "a.json",
+            r#"{"$schema": "x", "definitions": {"Retry": {"maxRetries": {"type": "integer"}}}}"#,
+        ),
+        (
+            "a.yaml",
+            "openapi: 3.0.0\npaths:\n  /retries:\n    get: {}\n",
+        ),
+    ] {
+        let checked = of(name, text);
+        assert!(
+            checked
+                .findings
+                .iter()
+                .all(|it| it.code == "unknown-system"),
+            "{checked:#?}"
+        );
+    }
+    let checked = of("a.yaml", "type: object\nmaxRetries: 3\n");
+    assert_eq!(found(&checked)[0].1, "retries-not-read");
+}
+
+/// Its settings are names and values.
+#[test]
+fn retries_of_a_component_of_dapr_are_told() {
+    let checked = of(
+        "a.yaml",
+        "apiVersion: dapr.io/v1alpha1\nkind: Component\nmetadata: {name: a}\nspec:\n  type: pubsub.kafka\n  metadata:\n  \
+         - name: brokers\n    value: a\n  - name: consumeRetryInterval\n    value: 200ms\n  - name: maxRetries\n    value: \"-1\"\n",
+    );
+    assert_eq!(
+        found(&checked),
+        [(9, "retries-not-read", Severity::Warning)]
+    );
+    let sentence = &checked.findings[0].sentence;
+    assert!(
+        sentence.starts_with("`spec.metadata.consumeRetryInterval` and `maxRetries` in line 11"),
+        "{sentence}"
+    );
+}
+
+/// As the documentation of Envoy Gateway has it for a JWKS and an issuer.
+#[test]
+fn envoy_gateway_has_retries_in_settings_of_a_backend() {
+    let checked = of(
+        "a.yaml",
+        "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: SecurityPolicy\nmetadata: {name: a}\nspec:\n  oidc:\n    provider:\n      \
+         backendSettings:\n        retry:\n          numRetries: 3\n",
+    );
+    assert_eq!(
+        found(&checked),
+        [(8, "retries-not-read", Severity::Warning)]
+    );
+}
+
+#[test]
+fn a_log_that_tells_of_attempts_sets_none() {
+    for text in [
+        "accessLog:\n  filters:\n    retryAttempts: true\n",
+        "http:\n  routers: {}\naccessLog:\n  filters: {retryAttempts: true}\n",
+    ] {
+        let checked = of("a.yaml", text);
+        let codes = found(&checked);
+        assert!(
+            codes.iter().all(|it| it.1 != "retries-not-read"),
+            "{checked:#?}"
+        );
+    }
+}

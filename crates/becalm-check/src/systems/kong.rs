@@ -51,6 +51,8 @@ pub(super) const KONG: System = System {
             how: "Kong refuses the file, or kubectl the resource",
         }),
         homes: &[("retries", "move it into an item of `services`")],
+        // Of plugins that limit rates: what they tell clients.
+        own: &[("config", "retry_after_jitter_max")],
         ..Schema::OPEN
     },
 };
@@ -58,7 +60,7 @@ pub(super) const KONG: System = System {
 /// What helps against a lint, by its code.
 const REMEDIES: Remedies = &[(
     "no-deadline",
-    "lower `retries` or `read_timeout`: Kong has no bound on all attempts together",
+    "lower `retries` or `read_timeout`: a service has no bound on all attempts together, kong.conf may",
 )];
 
 const SERVICE: &[&str] = list!(
@@ -126,7 +128,10 @@ fn of_file(reading: &mut Reading<'_>) {
     let within = of_routes.iter().filter_map(|it| it.get("service"));
     for service in services.iter().chain(within.filter(|it| it.is_table())) {
         for (key, _) in service.entries() {
-            if !SERVICE.contains(&&*key.name) {
+            // Later versions have more, such as `tls_sans`.
+            let is_about = looks_like_retries(&key.name) || key.name.contains("timeout");
+            let is_told = is_about || slip_of(&key.name, SERVICE).is_some();
+            if is_told && !SERVICE.contains(&&*key.name) {
                 let sentence = format!(
                     "{} has no field `{}` in a service, and refuses the file",
                     reading.who(),

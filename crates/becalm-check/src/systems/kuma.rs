@@ -73,6 +73,10 @@ const REMEDIES: Remedies = &[
         "set `retryOn` to ConnectFailure and RefusedStream",
     ),
     (
+        "no-deadline",
+        "set `http.requestTimeout` in a MeshTimeout where none has it: it bounds all attempts together, of connections `connectionTimeout` each",
+    ),
+    (
         "attempt-timeout-fills-deadline",
         "lower `perTryTimeout` or `numRetries`, or raise the MeshTimeout",
     ),
@@ -231,6 +235,8 @@ fn of_tcp(
                 .fold(Failures::default(), Failures::and),
         );
     draft.policy.retry_on = lists.into();
+    let why = "each is bounded by a MeshTimeout, which is another resource".to_owned();
+    draft.origin("deadline", Origin::NotExpressible(why));
     let title = format!("connections to {to}");
     reading.map(draft, title, names.to_vec(), key.span);
 }

@@ -65,7 +65,11 @@ pub(crate) const ALL: &[Row] = &[
     row!(traefik::TRAEFIK),
     row!(kong::KONG),
     row!(contour::CONTOUR),
-    row!(dapr::DAPR),
+    Row {
+        system: &dapr::DAPR,
+        recognises: |document, _| dapr::recognises(document),
+        read: |reading, shared| dapr::read(reading, &shared.dapr),
+    },
     row!(kuma::KUMA),
     row!(grpc::GRPC),
     row!(spring_cloud_gateway::SPRING_CLOUD_GATEWAY),

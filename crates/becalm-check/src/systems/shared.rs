@@ -1,9 +1,9 @@
 //! What do systems know of all files together, before they read one of them?
 //!
 //! A file of nginx is read in the place of an `include` of another, and the defaults of HAProxy hold in the files after
-//! theirs. Each file would otherwise read all others again.
+//! theirs, and a target of Dapr may name the retries of another resource. Each file would otherwise read all others again.
 
-use super::{haproxy, nginx};
+use super::{dapr, haproxy, nginx};
 use crate::document::Together;
 
 /// Of the files of one check.
@@ -11,6 +11,7 @@ use crate::document::Together;
 pub(crate) struct Shared<'a> {
     pub nginx: nginx::Files<'a>,
     pub haproxy: haproxy::Files<'a>,
+    pub dapr: dapr::Files<'a>,
 }
 
 impl<'a> Shared<'a> {
@@ -18,6 +19,7 @@ impl<'a> Shared<'a> {
         Self {
             nginx: nginx::Files::of(files),
             haproxy: haproxy::Files::of(files),
+            dapr: dapr::Files::of(files),
         }
     }
 }

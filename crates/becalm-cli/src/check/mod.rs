@@ -30,9 +30,9 @@ use told::Told;
 
 /// Check what configuration files of other systems say about retrying
 ///
-/// Reads Envoy, Istio, Envoy Gateway, Gateway API, Linkerd, gRPC service configs, Spring Cloud Gateway,
-/// Resilience4j, Microsoft.Extensions.Http.Resilience, ~/.aws/config, nginx and HAProxy; finds out
-/// which file is which; and says what is dangerous in it, at which line, and what helps.
+/// Reads Envoy, Istio, Envoy Gateway, Gateway API, Linkerd, ingress-nginx, Traefik, Kong, Contour, Dapr, Kuma, gRPC service
+/// configs, Spring Cloud Gateway, Resilience4j, Microsoft.Extensions.Http.Resilience, ~/.aws/config, nginx and HAProxy; finds
+/// out which file is which; and says what is dangerous in it, at which line, and what helps.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = LONG_HELP)]
 #[expect(clippy::struct_excessive_bools)] // each is a flag

@@ -3,9 +3,7 @@
 use becalm::classify::Classifier;
 use becalm::http::Retriers;
 
-use super::retry::Retry;
-
-/// A [`Retry`] whose classifier knows this error: every one whose `C` is a [`Classifier`] of it. There is nothing to implement.
+/// A [`Retry`](super::Retry) whose classifier knows this error: every one whose `C` is a [`Classifier`] of it. There is nothing to implement.
 ///
 /// The bound is one on the service and not on its classifier: where a method call does not meet a bound (E0599), rustc shows the words
 /// of the trait for a bound on the receiver alone, and none where the receiver's type holds a closure (`service_fn`).
@@ -22,12 +20,4 @@ pub trait Knows<E> {
 
     #[doc(hidden)]
     fn retriers(&self) -> &Retriers<Self::Classifier>;
-}
-
-impl<E, S, C: Classifier<E> + Clone> Knows<E> for Retry<S, C> {
-    type Classifier = C;
-
-    fn retriers(&self) -> &Retriers<C> {
-        &self.retriers
-    }
 }

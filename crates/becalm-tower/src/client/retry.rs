@@ -59,6 +59,14 @@ impl<S, C> Retry<S, C> {
     }
 }
 
+impl<E, S, C: Classifier<E> + Clone> Knows<E> for Retry<S, C> {
+    type Classifier = C;
+
+    fn retriers(&self) -> &Retriers<C> {
+        &self.retriers
+    }
+}
+
 impl<S, B, D, C> Service<Request<B>> for Retry<S, C>
 where
     S: Service<Request<ReplayBody<B>>, Response = Response<D>> + Clone,

@@ -7,11 +7,10 @@
 //! open. Each failure is repeated, whatever the method, and each answer from 400 on, unless `matching` lists less. Without
 //! `maxRetries` there is no end with `constant`, and one after 15 minutes with `exponential`, whose first wait is always 500 ms.
 
+mod files;
 mod matching;
 mod policies;
 mod targets;
-
-use std::collections::HashSet;
 
 use crate::code;
 use crate::document::{Document, Key, Node};
@@ -21,6 +20,7 @@ use crate::meant::slip_of;
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Remedies, Schema, System};
 use crate::systems::kubernetes::{REFUSES, check, is_of};
+pub(super) use files::Files;
 use policies::Policies;
 use targets::Target;
 
@@ -92,7 +92,7 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_of(document, "dapr.io") && document.says(&["kind"], "Resiliency")
 }
 
-pub(super) fn read(reading: &mut Reading<'_>) {
+pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &Files<'a>) {
     let document = reading.document;
     reading.misread = code::REFUSED;
     let Some(spec) = document.at(&["spec"]) else {
@@ -107,51 +107,33 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         }
     }
     let mut policies = Policies::of(reading, own);
-    let mut used = HashSet::new();
+    // The retries that targets name, and that are not here.
+    let mut missing = Vec::new();
+    let retries = own.and_then(|it| it.get("retries"));
     for target in targets::all(reading, spec.get("targets")) {
-        if let Some((_, name)) = target.retry {
-            used.insert(name.text().unwrap_or_default());
-        }
-        policies.map(reading, &target);
+        let name = target.retry.and_then(|(_, it)| it.text());
+        missing.extend(name.filter(|it| !policies.has(it)));
+        policies.map(reading, &target, files);
     }
-    for (name, _) in entries(own.and_then(|it| it.get("retries"))) {
+    for (name, _) in entries(retries) {
         if let Some(target) = Target::of_name(&name.name) {
             policies.map_by_name(reading, &target, &name.name);
-        } else if !used.contains(&*name.name) && !is_used_elsewhere(&document, &name.name) {
-            unused(reading, name, &used);
+        } else if !files.is_used(&name.name) {
+            unused(reading, name, &missing);
         }
     }
 }
 
-fn unused(reading: &mut Reading<'_>, name: &Key, used: &HashSet<&str>) {
+fn unused(reading: &mut Reading<'_>, name: &Key, missing: &[&str]) {
     let sentence = format!(
         "no target names the retries `{}`: they repeat nothing",
         name.name
     );
-    let used: Vec<&str> = used.iter().copied().collect();
-    let remedy = slip_of(&name.name, &used).map_or_else(
+    let remedy = slip_of(&name.name, missing).map_or_else(
         || "name it in `retry` of a target, or leave it out".to_owned(),
         |meant| format!("a target names `{meant}`: write both alike"),
     );
     reading.find(name.span, code::NEVER_RETRIES, sentence, remedy);
-}
-
-/// Whether a target of another `Resiliency` names these retries: a sidecar reads all of them together.
-fn is_used_elsewhere(document: &Document<'_>, name: &str) -> bool {
-    let names_it = |tree: &Node| {
-        let targets = tree.at(&["spec", "targets"]);
-        let mut all = targets.into_iter().flat_map(Node::walk);
-        all.any(|it| it.get("retry").and_then(Node::text) == Some(name))
-    };
-    others(document).any(|(_, tree)| names_it(tree))
-}
-
-/// The other resources of this kind.
-fn others<'a>(document: &Document<'a>) -> impl Iterator<Item = (&'a str, &'a Node)> + use<'a> {
-    let own = document.tree;
-    let is_kind = |it: &Node| it.get("kind").and_then(Node::text) == Some("Resiliency");
-    let all = document.all().filter(move |(_, it)| is_kind(it));
-    all.filter(move |(_, it)| own.is_none_or(|own| !std::ptr::eq(own, *it)))
 }
 
 fn entries(node: Option<&Node>) -> &[(Key, Node)] {

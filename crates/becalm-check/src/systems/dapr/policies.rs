@@ -9,7 +9,7 @@ use becalm::support::nearest;
 
 use super::matching::{self, text};
 use super::targets::Target;
-use super::{entries, others};
+use super::{Files, entries};
 use crate::code;
 use crate::document::{Key, Node, Span};
 use crate::list::list;
@@ -59,14 +59,19 @@ impl<'n> Policies<'n> {
         Self { own, drafts }
     }
 
+    /// Whether the resource itself has retries of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.drafts.contains_key(name)
+    }
+
     /// Maps a target that names retries.
-    pub fn map(&mut self, reading: &mut Reading<'_>, target: &Target<'_>) {
+    pub fn map<'a>(&mut self, reading: &mut Reading<'a>, target: &Target<'_>, files: &Files<'a>) {
         let Some((key, node)) = target.retry else {
             return;
         };
         let told = reading.told(Some(node), "the name of retries", |it| Some(it.to_owned()));
         let Some(name) = told.known() else { return };
-        if self.drafts.contains_key(&*name) {
+        if self.has(&name) {
             self.map_by_name(reading, target, &name);
             return;
         }
@@ -76,12 +81,7 @@ impl<'n> Policies<'n> {
             reading.find(node.span, code::NOT_KNOWN, sentence, "");
             return;
         }
-        let document = reading.document;
-        for (file, tree) in others(&document) {
-            let retries = tree.at(&["spec", "policies", "retries"]);
-            let Some((_, retry)) = retries.and_then(|it| it.entry(&name)) else {
-                continue;
-            };
+        if let Some((file, retry)) = files.retries(&name, reading.document.file) {
             let mut draft = Draft::of(Policy::default(), KEYS);
             let mut found = None;
             reading.in_file(file, &mut draft, key.span, |reading, draft| {

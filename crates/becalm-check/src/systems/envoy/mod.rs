@@ -8,6 +8,7 @@ mod fields;
 mod itself;
 mod methods;
 mod numbers;
+mod place;
 mod retry_policy;
 pub(super) mod timeouts;
 mod words;
@@ -21,7 +22,7 @@ use crate::list::list;
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Refuses, Schema, System};
 use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, entry, field, items};
-use retry_policy::Place;
+use place::Place;
 
 pub(super) use cluster::{at_most, at_most_share};
 pub(super) use retry_policy::{KEYS, base_alone};

@@ -15,6 +15,7 @@ use super::fields::{
 };
 use super::methods::methods;
 use super::numbers::{is_number, whole};
+use super::place::Place;
 use super::timeouts;
 use super::words::Words;
 use crate::code;
@@ -28,16 +29,6 @@ use crate::told::Told;
 /// Of a policy, what Envoy has a word for.
 pub const KEYS: &[&str] =
     list!("attempts base cap jitter hint budget deadline attempt_timeout retry_on");
-
-/// A route with what stands around it.
-#[derive(Debug, Clone, Copy)]
-pub struct Place<'n> {
-    pub host: &'n Node,
-    pub route: &'n Node,
-    pub action: &'n Node,
-    /// The connection manager that has its table.
-    pub manager: Option<&'n Node>,
-}
 
 /// Of a connection manager: the longest time of a stream where the route says none.
 const STREAM: &[&str] = &["common_http_protocol_options", "max_stream_duration"];

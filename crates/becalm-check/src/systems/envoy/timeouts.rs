@@ -5,7 +5,7 @@ use std::time::Duration;
 use becalm::support::Human;
 
 use super::fields::field;
-use super::retry_policy::Place;
+use super::place::Place;
 use crate::code;
 use crate::document::{Node, Span};
 use crate::mapping::{Draft, Origin};

@@ -103,12 +103,13 @@ const AT_ONCE: u32 = 1024;
 
 pub(super) fn read(reading: &mut Reading<'_>) {
     let document = reading.document;
-    if !document.says(&["kind"], "BackendTrafficPolicy") {
-        return;
-    }
     let Some(spec) = document.at(&["spec"]) else {
         return;
     };
+    if !document.says(&["kind"], "BackendTrafficPolicy") {
+        of_own_calls(reading, spec);
+        return;
+    }
     let breaker = spec.get("circuitBreaker");
     check(reading, breaker, "`circuitBreaker`", CIRCUIT_BREAKER);
     let budget = breaker.and_then(|it| it.get("retryBudget"));
@@ -153,6 +154,18 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         names => format!("traffic of {}", names.join(", ")),
     };
     reading.map(draft, name, names, key.span);
+}
+
+/// `ClusterSettings` of other kinds, such as a `SecurityPolicy`: calls that the proxy makes for itself.
+fn of_own_calls(reading: &mut Reading<'_>, spec: &Node) {
+    for settings in spec.walk().filter_map(|it| it.get("backendSettings")) {
+        if let Some((key, _)) = settings.entry("retry") {
+            let sentence =
+                "`retry` of `backendSettings`: what the proxy repeats of its own calls is not read";
+            let remedy = "look at it by hand; `becalm check` says nothing about it";
+            reading.find(key.span, code::RETRIES_NOT_READ, sentence, remedy);
+        }
+    }
 }
 
 /// `tcpClusterTimeout`, or else 10 s (`internal/xds/translator/cluster.go`).

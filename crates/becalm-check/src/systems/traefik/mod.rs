@@ -9,6 +9,7 @@
 //! `buffering` repeats by an expression, whatever the method.
 
 mod buffering;
+mod durations;
 mod labels;
 mod retry;
 mod routers;
@@ -48,6 +49,8 @@ pub(super) const TRAEFIK: System = System {
         ],
         own: &[
             ("passiveHealthCheck", "maxFailedAttempts"),
+            // Of the access log: whether requests that were repeated are kept.
+            ("filters", "retryAttempts"),
             // Of Compose, beside the labels: checks of health.
             ("healthcheck", "retries"),
         ],

@@ -7,12 +7,13 @@ use becalm::classify::FailureKind;
 use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
 use super::Source;
+use super::durations::of_source;
 use super::routers::Around;
 use crate::code;
 use crate::document::{Key, Node};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, go_duration};
+use crate::reading::Reading;
 use crate::systems::cenkalti::{MAX_ELAPSED, constant, exponential};
 use crate::systems::kubernetes::is_number;
 use crate::told::Told;
@@ -277,39 +278,5 @@ fn times(reading: &mut Reading<'_>, draft: &mut Draft, fields: &Fields<'_>, arou
             "where no time-out of a server is read, none is taken for set, and connecting for up to 30 s",
             None,
         ),
-    }
-}
-
-/// As paerser reads it: a number is of seconds.
-pub fn duration(text: &str) -> Option<Duration> {
-    if let Ok(seconds) = text.parse::<i64>() {
-        return Some(Duration::from_secs(seconds.try_into().unwrap_or(0)));
-    }
-    go_duration(text.strip_prefix('-').map_or(text, |_| "0s"))
-}
-
-/// Of a resource whole numbers alone.
-fn of_source(text: &str, source: Source) -> Option<Duration> {
-    let is_refused = source == Source::Resource && text.contains(['.', '-', '+']);
-    (!is_refused).then(|| duration(text))?
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_is_of_seconds() {
-        for (text, ms) in [
-            ("2", Some(2000)),
-            ("100ms", Some(100)),
-            ("1.5s", Some(1500)),
-            ("-1s", Some(0)),
-            ("-5", Some(0)),
-            ("soon", None),
-        ] {
-            assert_eq!(duration(text).map(|it| it.as_millis()), ms, "{text}");
-        }
-        assert_eq!(of_source("1.5s", Source::Resource), None);
     }
 }

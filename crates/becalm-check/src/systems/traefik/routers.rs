@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::Source;
-use super::retry::duration;
+use super::durations::duration;
 use crate::document::{Node, Span};
 
 /// What stands around a middleware.
