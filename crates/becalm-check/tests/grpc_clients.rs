@@ -48,7 +48,7 @@ fn more_than_five_attempts_need_the_program() {
 }
 
 #[test]
-fn java_hedges_and_bounds_attempts_and_go_does_neither() {
+fn java_hedges_and_neither_bounds_attempts() {
     let hedging = "\"hedgingPolicy\": {\"maxAttempts\": 3, \"hedgingDelay\": \"0.5s\"}";
     assert!(of("grpc@java", hedging).mappings[0].policy.hedge.is_some());
     let checked = of("grpc@go", hedging);
@@ -60,24 +60,15 @@ fn java_hedges_and_bounds_attempts_and_go_does_neither() {
     let limited = format!(
         "\"timeout\": \"10s\", \"retryPolicy\": {{\"maxAttempts\": 4, \"perAttemptRecvTimeout\": \"3s\", {WAITS}}}"
     );
-    let checked = of("grpc@java", &limited);
-    assert_eq!(
-        checked.mappings[0]
-            .policy
-            .attempt_timeout
-            .map(|it| it.as_secs()),
-        Some(3)
-    );
-    assert!(
-        codes(&checked).contains(&"attempt-timeout-fills-deadline"),
-        "{checked:#?}"
-    );
-    for version in ["grpc@go", "grpc"] {
+    for version in ["grpc@go", "grpc@java", "grpc"] {
         let checked = of(version, &limited);
         assert_eq!(
             checked.mappings[0].policy.attempt_timeout, None,
             "{version}"
         );
+        let mut findings = checked.findings.iter();
+        let is_told = findings.any(|it| it.sentence.starts_with("`perAttemptRecvTimeout`"));
+        assert_eq!(is_told, version != "grpc", "{version}: {checked:#?}");
     }
     let both = format!("\"retryPolicy\": {{\"maxAttempts\": 3, {WAITS}}}, {hedging}");
     assert!(codes(&of("grpc@java", &both)).contains(&"refused"));
@@ -105,4 +96,43 @@ fn go_reads_fields_in_any_letters_and_plain_numbers_alone() {
             .to_string();
         assert!(listed.contains("UNAVAILABLE"), "{version}: {listed}");
     }
+}
+
+/// `ServiceConfigUtil`, `JsonUtil` and `ManagedChannelServiceConfig` of grpc-java; `encoding/json` and `duration.go` of
+/// grpc-go.
+#[test]
+fn what_one_of_them_refuses_the_other_may_take() {
+    let refused = |version: &str, fields: &str| {
+        let known = [
+            "maxAttempts",
+            "initialBackoff",
+            "maxBackoff",
+            "backoffMultiplier",
+            "retryableStatusCodes",
+        ];
+        let given = ["3", "\"1s\"", "\"4s\"", "2", "[\"UNAVAILABLE\"]"];
+        let mut all = vec![fields.to_owned()];
+        for (name, value) in known.into_iter().zip(given) {
+            if !fields.contains(name) {
+                all.push(format!("\"{name}\": {value}"));
+            }
+        }
+        let text = all.join(", ");
+        codes(&of(version, &format!("\"retryPolicy\": {{{text}}}"))).contains(&"refused")
+    };
+    for (fields, of_go, of_java) in [
+        ("\"maxAttempts\": 4.0", true, false),
+        ("\"maxAttempts\": \"4\"", true, false),
+        ("\"maxAttempts\": \"4.0\"", true, true),
+        ("\"initialBackoff\": \".5s\"", false, true),
+        ("\"initialBackoff\": \".s\"", true, true),
+        ("\"retryableStatusCodes\": [\"OK\"]", false, true),
+        ("\"retryableStatusCodes\": [0]", false, true),
+        ("\"retryableStatusCodes\": [\"unavailable\"]", true, true),
+    ] {
+        assert_eq!(refused("grpc@go", fields), of_go, "go: {fields}");
+        assert_eq!(refused("grpc@java", fields), of_java, "java: {fields}");
+    }
+    let hedging = "\"hedgingPolicy\": {\"maxAttempts\": 3}";
+    assert!(codes(&of("grpc@java", hedging)).contains(&"refused"));
 }

@@ -76,7 +76,7 @@ impl Of {
 
 /// A config of all methods: a retry policy with these fields in place of the usual ones (`-` leaves one out), and
 /// what stands beside it in the entry and in the config.
-fn config(fields: &str, beside: &str, beneath: &str) -> String {
+pub fn config(fields: &str, beside: &str, beneath: &str) -> String {
     let mut policy: Vec<(String, String)> = [
         ("maxAttempts", "3"),
         ("initialBackoff", "\"0.02s\""),

@@ -6,6 +6,7 @@ mod envoy;
 mod envoy_itself;
 mod envoy_routes;
 mod grpc;
+mod grpc_go_java;
 mod haproxy;
 mod http;
 mod nginx;

@@ -16,7 +16,7 @@ pub enum Client {
     Js,
     /// grpc-go: numbers are numbers, fields have any letters (`service_config.go`, read by `encoding/json`).
     Go,
-    /// grpc-java: it hedges, and reads `perAttemptRecvTimeout` (`ManagedChannelServiceConfig`, `RetriableStream`).
+    /// grpc-java: numbers may be texts, it hedges (`ManagedChannelServiceConfig`, `ServiceConfigUtil`, `RetriableStream`).
     Java,
 }
 
@@ -134,9 +134,13 @@ pub fn needed_span(reading: &mut Reading<'_>, node: &Node) -> Option<(Duration, 
     reading.needed(node, SPAN, |text| parsed(client, node, text))
 }
 
-fn parsed(client: Client, node: &Node, text: &str) -> Option<Duration> {
+fn parsed(client: Client, node: &Node, given: &str) -> Option<Duration> {
     let is_whole = client != Client::Js
-        || text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(".s");
+        || given.starts_with(|c: char| c.is_ascii_digit()) && !given.contains(".s");
+    // grpc-go alone takes `.5s`.
+    let is_bare = client == Client::Go && given.starts_with('.') && given != ".s";
+    let text = is_bare.then(|| format!("0{given}"));
+    let text = text.as_deref().unwrap_or(given);
     (!is_number(node) && is_whole).then(|| crate::reading::proto_duration(text))?
 }
 

@@ -1,4 +1,4 @@
-//! What does a `hedgingPolicy` ask of grpc-js?
+//! What does a `hedgingPolicy` ask of grpc-js and grpc-java?
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use becalm::retry_on::{Codes, Methods, RetryOn};
 use becalm::{Backoff, Hedge, Jitter};
 
 use super::bare;
-use super::fields::{field, span};
+use super::fields::{Client, field, required, span};
 use super::retrying::{attempts, codes};
 use crate::document::Node;
 use crate::mapping::{Draft, Origin};
@@ -22,7 +22,11 @@ pub fn draft(reading: &mut Reading<'_>, hedging: &Node) -> Option<Draft> {
     let policy = bare().base(Duration::ZERO).backoff(Backoff::Fixed);
     let mut draft = Draft::of(policy.jitter(Jitter::None).attempts(2), KEYS);
     attempts(reading, &mut draft, hedging, hedging.span)?;
-    let delay = match field(reading, hedging, "hedgingDelay") {
+    let delay = match Client::of(reading.version) {
+        Client::Java => required(reading, hedging, "hedgingDelay", hedging.span),
+        _ => field(reading, hedging, "hedgingDelay"),
+    };
+    let delay = match delay {
         Some(node) => span(reading, node),
         None => Told::Is(Duration::ZERO, hedging.span),
     };

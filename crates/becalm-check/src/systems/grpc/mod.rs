@@ -2,7 +2,9 @@
 //!
 //! The JSON form of `ServiceConfig` (grpc/grpc-proto, `service_config.proto`; gRFC A6), as two clients of gRPC read
 //! it, which were run: C-core 1.85.1 (C++, Python, Ruby, PHP), and grpc-js 1.14.7 as `grpc@js-1.14`; and as two read
-//! it whose source was read: grpc-go as `grpc@go`, grpc-java as `grpc@java`.
+//! it whose source was read as of August 2026, before 1.85: grpc-go as `grpc@go`, grpc-java as `grpc@java`. Of these
+//! older versions were run, grpc-go 1.33.3 and grpc-java 1.41.3. Before 1.70 grpc-go ignores a bad `retryPolicy`,
+//! which it refuses since (grpc/grpc-go#7905).
 
 mod fields;
 mod hedging;
@@ -266,6 +268,16 @@ fn throttling(reading: &mut Reading<'_>, config: &Node) -> Option<(Budget, Span)
             Client::Js | Client::Go => ratio > 0.0 && is_number(node),
         },
     )?;
+    if tokens > 1000.0 {
+        let sentence =
+            format!("grpc-java takes {tokens} `maxTokens`; other clients refuse more than 1000");
+        reading.note(
+            key.span,
+            code::NOT_UNDERSTOOD,
+            sentence,
+            "write 1000 or less",
+        );
+    }
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

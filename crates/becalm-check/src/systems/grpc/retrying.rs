@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::classify::FailureKind;
-use becalm::retry_on::{Codes, Failures, Methods, RetryOn};
+use becalm::retry_on::{Codes, Methods, RetryOn};
 
 use super::bare;
 use super::fields::{Client, is_number, needed_span, number, required};
@@ -52,35 +51,35 @@ pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draf
         draft.policy.retry_on = RetryOn::new().methods(Methods::Any).codes(listed).into();
         draft.origin("retry_on", Origin::Line(codes.span));
     }
-    let client = Client::of(reading.version);
-    let limit = retry.entry("perAttemptRecvTimeout");
-    if let Some((_, limit)) = limit.filter(|_| client == Client::Java) {
-        let told = super::fields::span(reading, limit);
-        draft.attempt_timeout(told);
-        if let (Some(listed), Some(_)) = (&mut draft.policy.retry_on, draft.policy.attempt_timeout)
-        {
-            let failures = Failures::default().and(FailureKind::TimedOut);
-            *listed = (**listed).clone().failures(failures).into();
-        }
-        let why =
-            "an attempt without a head by then is repeated; in a policy it bounds the whole answer";
-        draft.lose("perAttemptRecvTimeout", why, Some(limit.span));
-    }
-    if let Some((_, limit)) = limit.filter(|_| client == Client::Go) {
-        draft.lose(
-            "perAttemptRecvTimeout",
-            "grpc-go does not read it",
-            Some(limit.span),
-        );
-    }
-    let is_lost = matches!(client, Client::Core | Client::Js);
-    if let Some((_, limit)) = limit.filter(|_| is_lost) {
-        let why = "an experiment of C-core: an attempt that has no answer by then is repeated; set `attempt_timeout` for the like, which holds for a whole answer";
-        draft.lose("perAttemptRecvTimeout", why, Some(limit.span));
-    }
+    limit_of_attempt(reading, &mut draft, retry);
     attempts.and(waits).and(codes)?;
     draft.lose("jitter at the cap", "each wait is spread by a fifth after the cap, and so may be a fifth longer than `maxBackoff`", None);
     Some(draft)
+}
+
+/// No client bounds an attempt by it as it is: grpc-java checks it and asks for it nowhere else (`RetriableStream`).
+fn limit_of_attempt(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
+    let name = "perAttemptRecvTimeout";
+    let Some((_, limit)) = retry.entry(name) else {
+        return;
+    };
+    let client = Client::of(reading.version);
+    let why = match client {
+        Client::Core | Client::Js => {
+            "an experiment of C-core: an attempt that has no answer by then is repeated; set `attempt_timeout` for the like, which holds for a whole answer"
+        }
+        Client::Go => "grpc-go does not read it",
+        Client::Java => "grpc-java reads it, and bounds no attempt by it",
+    };
+    if client == Client::Java {
+        let _ = super::fields::span(reading, limit);
+    }
+    if matches!(client, Client::Go | Client::Java) {
+        let remedy = "set `timeout` of the method, which bounds all attempts together";
+        let sentence = format!("`{name}`: {why}");
+        reading.find(limit.span, code::TIMEOUT_IGNORED, sentence, remedy);
+    }
+    draft.lose(name, why, Some(limit.span));
 }
 
 pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, of: &Node, span: Span) -> Option<()> {
@@ -90,9 +89,17 @@ pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, of: &Node, span: S
         node,
         "a whole number from 2, the first try included",
         |text| {
-            let whole = if client.has_plain_numbers() {
+            let takes_points = match client {
+                Client::Js => true,
+                Client::Java => is_number(node),
+                Client::Core | Client::Go => false,
+            };
+            if client.has_plain_numbers() && !is_number(node) {
+                return None;
+            }
+            let whole = if takes_points {
                 let number: f64 = text.parse().ok()?;
-                (is_number(node) && number.fract() == 0.0).then_some(number)?
+                (number.fract() == 0.0).then_some(number)?
             } else {
                 f64::from(text.parse::<i32>().ok()?)
             };
@@ -200,9 +207,14 @@ pub fn codes(reading: &mut Reading<'_>, list: &Node) -> Codes {
                 code.filter(|_| is_spelled)
             },
         );
-        if let Some(code) = told.known() {
-            codes = codes.and(code);
+        let Some(code) = told.known() else {
+            continue;
+        };
+        if code == 0 && client == Client::Java {
+            let sentence = "grpc-java refuses a list of codes with OK: all calls fail";
+            reading.find(node.span, code::REFUSED, sentence, "leave it out");
         }
+        codes = codes.and(code);
     }
     codes
 }

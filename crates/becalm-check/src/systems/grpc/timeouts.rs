@@ -38,7 +38,14 @@ pub fn total(reading: &mut Reading<'_>, draft: &mut Draft, method: &Node) {
             let remedy = "set the time-out of the call itself in code";
             reading.note(at, code::TIMEOUT_IGNORED, sentence, remedy);
         }
-        Client::Go | Client::Java => draft.deadline(Told::Is(timeout, at)),
+        Client::Go | Client::Java => {
+            if timeout.is_zero() {
+                let sentence = "a `timeout` of 0 ends each call at once";
+                let remedy = "set a time above 0, or leave it out";
+                reading.find(at, code::TIMEOUT_IGNORED, sentence, remedy);
+            }
+            draft.deadline(Told::Is(timeout.max(Duration::from_nanos(1)), at));
+        }
         Client::Js => {
             // service-config.js, validateMethodConfig: the digits behind the point are taken as nanoseconds.
             let whole = Duration::from_secs(timeout.as_secs());

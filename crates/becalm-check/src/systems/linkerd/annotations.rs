@@ -92,8 +92,9 @@ pub fn read(reading: &mut Reading<'_>) {
     reading.map(draft, shown, names, first.span);
 }
 
-/// Whether a profile overrides the annotations, or the routes of a service do for all of its requests ("they override all retry
-/// configuration annotations on the parent Service", says the page on retries).
+/// Whether a profile overrides the annotations, or the routes of a service do for all of its requests: a route takes those of
+/// its service where it has none (`convert_outbound_route` of `policy-controller/grpc/src/outbound/http.rs` and `grpc.rs`;
+/// "they override all retry configuration annotations on the parent Service", says `reference/retries.md`).
 fn overridden(reading: &mut Reading<'_>, name: Option<&str>, first: &Key) -> bool {
     let document = reading.document;
     let Some(own) = document.tree else {
