@@ -1,13 +1,15 @@
 //! Does a verdict hang on the horizon? A run that ends too soon is told as such, and never as metastable.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use becalm::{Budget, Policy};
-use becalm_sim::record::Recording;
+use becalm_sim::record::{Recording, Stopped};
 use becalm_sim::scenario::{
     Arrivals, Distribution, Effect, Population, Scenario, Service, Trigger,
 };
 use becalm_sim::study::{Plan, Verdict};
+use becalm_sim::tune::{Space, tune};
 use becalm_sim::verdict::{Brief, Ruling, Runs, Thoroughness, rule, study_with};
 use becalm_sim::world;
 use proptest::prelude::*;
@@ -159,6 +161,71 @@ fn s4_where_the_horizon_is_the_studys_choice_it_takes_as_long_as_it_needs() {
     assert!(chosen.contenders[0].verdict.is_some_and(Verdict::is_back));
     assert!(chosen.answer.contains("The runs are "), "{}", chosen.answer);
     assert_eq!(chosen.contenders[0].value("needed_horizon_s"), None);
+}
+
+/// How many run at once decides nothing.
+#[test]
+fn s4_runs_that_go_on_and_find_no_room_beside_others_are_made_again() {
+    let scenario = slow().scenario(3);
+    let was_crowded = AtomicBool::new(false);
+    let run = |longer: &Scenario, seed| {
+        let is_longer = longer.horizon > scenario.horizon;
+        if is_longer && !was_crowded.swap(true, Ordering::Relaxed) {
+            let mut crowded = Recording::default();
+            crowded.stopped = Some(Stopped::Crowded);
+            return crowded;
+        }
+        world::run(longer, seed)
+    };
+    let ruling = rule(&scenario, &Runs::new(run, &Plan::default()), 5);
+    assert!(was_crowded.into_inner());
+    assert_eq!(ruling, slow().ruled(3, 5));
+}
+
+/// What waits after a minute of hang is served in two and a half: runs that go on for a minute are too short as well.
+#[test]
+fn s4_tune_takes_as_long_as_a_study_where_the_horizon_is_its_choice() {
+    let hung = Drawn {
+        load: 36.0,
+        hang_ms: 60_000,
+        ..slow()
+    };
+    let build = |policy: &Policy| {
+        let mut scenario = hung.scenario(3).under(policy).any_horizon();
+        scenario.services[0].workers = 1;
+        scenario
+    };
+    let mut plan = Plan::default();
+    (plan.runs, plan.is_quick) = (Some(3), true);
+    let candidates = [becalm_sim::catalogue::Candidate::new(
+        "own",
+        hung.policy.clone(),
+    )];
+    let run: fn(&Scenario, u64) -> Recording = world::run;
+    let (brief, quick) = (Brief::default(), Thoroughness::QUICK);
+    let study = study_with(run, &brief, quick, &candidates, &plan, build).expect("small");
+    assert!(study.contenders[0].verdict.is_some_and(Verdict::is_back));
+    let space = Space::default().policies(1);
+    let tuning = tune(&brief, &space, &hung.policy, &plan, build).expect("small");
+    assert_eq!(tuning.ruled.given, study.contenders[0].verdict);
+    assert_eq!(tuning.ruled.needs, None, "{:?}", tuning.reasons);
+}
+
+/// Of 1 500 runs, each of which is left out once.
+#[test]
+fn s3_figures_take_time_that_grows_with_the_runs_and_not_with_their_square() {
+    let one = world::run(&slow().scenario(20), 1);
+    let run = |_: &Scenario, _| one.clone();
+    let mut plan = Plan::default();
+    (plan.runs, plan.is_quick) = (Some(1_500), true);
+    let candidates = [becalm_sim::catalogue::Candidate::new("own", slow().policy)];
+    let build = |policy: &Policy| slow().scenario(20).under(policy);
+    let (brief, quick) = (Brief::default(), Thoroughness::QUICK);
+    let begun = Instant::now();
+    let study = study_with(run, &brief, quick, &candidates, &plan, build).expect("small");
+    assert!(study.contenders[0].value("latency_p99_ms").is_some());
+    let took = begun.elapsed();
+    assert!(took < seconds(40), "{took:?}");
 }
 
 fn any_scenario() -> impl Strategy<Value = Drawn> {

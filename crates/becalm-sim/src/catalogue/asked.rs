@@ -147,17 +147,19 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Each contender, and so many runs of its world, the first with the seed of the plan.
-    pub fn runs<'c>(
+    /// Each contender, and what is measured of so many runs of its world, the first with the seed of the plan. The recordings of
+    /// all of them would be too much to keep.
+    pub fn runs<'c, T: Send>(
         &self,
         contenders: &'c mut [Contender],
         runs: u32,
-    ) -> impl Iterator<Item = (&'c mut Contender, Vec<Recording>)> {
+        measure: impl Fn(&Recording) -> T + Sync,
+    ) -> impl Iterator<Item = (&'c mut Contender, Vec<T>)> {
         let seeds: Vec<u64> = seeds(self.plan, runs.max(1)).collect();
         let each = self.candidates.iter().zip(contenders);
         each.map(move |(candidate, contender)| {
             let scenario = candidate.scenario(|policy| (self.build)(self.parameters, policy));
-            let run = |seed: &u64| world::run(&scenario, *seed);
+            let run = |seed: &u64| measure(&world::run(&scenario, *seed));
             (contender, each_in_order(&seeds, self.plan.threads, run))
         })
     }

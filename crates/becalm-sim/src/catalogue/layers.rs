@@ -88,8 +88,9 @@ fn tell(asked: &Asked<'_>, study: &mut Study) {
     let from = Duration::from_secs(10);
     let to = from + asked.parameters.duration("outage");
     let (mut lines, mut answers) = (Vec::new(), Vec::new());
-    for (contender, runs) in asked.runs(&mut study.contenders, study.runs) {
-        let reached: Vec<_> = runs.iter().map(|it| at_bottom(it, from, to)).collect();
+    let measure = |it: &Recording| (at_bottom(it, from, to), course_at_bottom(it));
+    for (contender, runs) in asked.runs(&mut study.contenders, study.runs, measure) {
+        let reached: Vec<_> = runs.iter().map(|it| it.0).collect();
         let figure = over_runs!("at_bottom": "Requests at the bottom for a call of a user, in the outage", "" =
             &reached);
         let reached = figure.value;
@@ -100,7 +101,7 @@ fn tell(asked: &Asked<'_>, study: &mut Study) {
             );
             answers.push(format!("{reached:.1} ({})", contender.name));
         }
-        let first = runs.first().map(course_at_bottom);
+        let first = runs.into_iter().next().map(|it| it.1);
         lines.push((contender.name.clone(), first.unwrap_or_default()));
     }
     study.answer = format!(

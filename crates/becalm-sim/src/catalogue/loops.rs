@@ -10,10 +10,11 @@ use super::measure::{
     DEVIATIONS, attempts_deviation, between, clients, compare, float, rate, with_quiet_end,
 };
 use super::parts::{callers, unbounded};
+use super::runs::finite;
 use super::{Entry, Parameters, usual};
 use crate::engine::Distribution;
 use crate::oracle::loops::{ClosedLoop, open_attempts_per_second};
-use crate::record::{PopulationRecord, total};
+use crate::record::{Recording, total};
 use crate::scenario::{Arrivals, Scenario};
 use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
 use crate::verdict::list;
@@ -71,20 +72,16 @@ fn tell(asked: &Asked<'_>, study: &mut Study) {
     // From when on the delays of the first calls are over, in the loops that are usual.
     let to = asked.parameters.duration("horizon");
     let mut answers = Vec::new();
-    for (contender, runs) in asked.runs(&mut study.contenders, study.runs) {
-        let second_half = |of: fn(&PopulationRecord) -> &[u32]| -> Vec<Option<f64>> {
-            let rates = runs
-                .iter()
-                .map(|it| rate(of(&clients(it)), it.bucket, to / 2, to));
-            rates
-                .map(|it| Some(it).filter(|it| it.is_finite()))
-                .collect()
-        };
+    let measure = |it: &Recording| {
+        let record = clients(it);
+        [&record.first_tries, &record.attempts].map(|of| rate(of, it.bucket, to / 2, to))
+    };
+    for (contender, runs) in asked.runs(&mut study.contenders, study.runs, measure) {
         let figures = [
             over_runs!("first_tries_per_s": "First tries, second half", "/s" =
-                &second_half(|it| &it.first_tries)),
+                &finite(&runs, 0)),
             over_runs!("attempts_per_s": "Attempts, second half", "/s" =
-                &second_half(|it| &it.attempts)),
+                &finite(&runs, 1)),
         ];
         let value = |figure: &Figure| figure.value.unwrap_or(f64::NAN);
         let [first_tries, attempts] = figures.each_ref().map(value);

@@ -8,6 +8,7 @@ use super::asked::{Asked, Range, World, count};
 use super::entry::Studied;
 use super::measure::{between, compare, success};
 use super::parts::{limited, unbounded};
+use super::runs::finite;
 use super::{Entry, Parameters};
 use crate::record::Recording;
 use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Trigger};
@@ -112,25 +113,24 @@ const RANGES: &[Range] = &[
 fn tell(asked: &Asked<'_>, study: &mut Study) {
     let parameters = asked.parameters;
     let mut answers = Vec::new();
-    for (contender, runs) in asked.runs(&mut study.contenders, study.runs) {
-        let over =
-            |of: fn(&Recording, usize, &Parameters) -> f64, population| -> Vec<Option<f64>> {
-                let shares = runs.iter().map(|it| 100.0 * of(it, population, parameters));
-                shares
-                    .map(|it| Some(it).filter(|it| it.is_finite()))
-                    .collect()
-            };
+    let measure = |it: &Recording| {
+        let spike = [0, 1].map(|population| in_spike(it, population, parameters));
+        let after = [0, 1].map(|population| after_spike(it, population, parameters));
+        [spike[0], spike[1], after[0], after[1]].map(|share| 100.0 * share)
+    };
+    for (contender, runs) in asked.runs(&mut study.contenders, study.runs, measure) {
         let spike = [
             over_runs!("critical_served": "Critical calls that succeed in the spike", "%" =
-                &over(in_spike, 0)),
+                &finite(&runs, 0)),
             over_runs!("prefetch_served": "Prefetches that succeed in the spike", "%" =
-                &over(in_spike, 1)),
+                &finite(&runs, 1)),
         ];
         let share = |figure: &Figure| figure.value.map_or(f64::NAN, |it| it / 100.0);
         let [critical, prefetch] = spike.each_ref().map(share);
         // Who is served is the question, and prefetches that are kept back are no storm.
         contender.verdict = None;
-        let after = |population| share(&over_runs!("": "", "%" = &over(after_spike, population)));
+        let after =
+            |population: usize| share(&over_runs!("": "", "%" = &finite(&runs, 2 + population)));
         contender.evidence = format!(
             "In the spike {} of the critical calls and {} of the prefetches succeed, after it {} and \
              {}.",

@@ -32,6 +32,12 @@ pub(super) fn figure(
     Figure::new(id, title, unit, mean.map(|it| it.value)).within(mean.and_then(|it| it.interval))
 }
 
+/// What each run has at this place of what was measured of it; none where it is no number.
+pub(super) fn finite<const N: usize>(runs: &[[f64; N]], at: usize) -> Vec<Option<f64>> {
+    let values = runs.iter().map(|it| it.get(at).copied());
+    values.map(|it| it.filter(|it| it.is_finite())).collect()
+}
+
 /// What a policy says that plays no part where clients share nothing; empty for nothing.
 pub(super) fn left_out(policy: &Policy) -> String {
     let parts = [

@@ -8,6 +8,7 @@ use super::asked::{Asked, World, count};
 use super::entry::Studied;
 use super::measure::{DEVIATIONS, between, clients, compare, rate, success};
 use super::parts::{limited, unbounded};
+use super::runs::finite;
 use super::{Entry, Parameters};
 use crate::record::Recording;
 use crate::scenario::{Arrivals, Effect, Population, Scenario, Trigger};
@@ -82,18 +83,17 @@ fn tell(asked: &Asked<'_>, study: &mut Study) {
     let (from, to) = (FROM + length / 2, FROM + length);
     let end = parameters.duration("horizon");
     let mut answers = Vec::new();
-    for (contender, runs) in asked.runs(&mut study.contenders, study.runs) {
-        let over = |of: &dyn Fn(&Recording) -> f64| -> Vec<Option<f64>> {
-            let values = runs.iter().map(of);
-            values
-                .map(|it| Some(it).filter(|it| it.is_finite()))
-                .collect()
-        };
+    let measure = |it: &Recording| {
+        let record = clients(it);
+        let sent = rate(&record.attempts, it.bucket, from, to);
+        [sent, success(&record, it.bucket, to, end)]
+    };
+    for (contender, runs) in asked.runs(&mut study.contenders, study.runs, measure) {
         let figure = over_runs!("sent_per_s": "Requests sent, second half of the overload", "/s" =
-            &over(&|it| rate(&clients(it).attempts, it.bucket, from, to)));
+            &finite(&runs, 0));
         let sent = figure.value.unwrap_or(f64::NAN);
         contender.figures.push(figure);
-        let after = over_runs!("": "", "" = &over(&|it| success(&clients(it), it.bucket, to, end)));
+        let after = over_runs!("": "", "" = &finite(&runs, 1));
         let after = after.value.unwrap_or(f64::NAN);
         // What a throttle keeps back is no storm: nothing is offered that keeps a service down.
         contender.verdict = None;

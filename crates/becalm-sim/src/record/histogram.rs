@@ -45,6 +45,14 @@ impl Histogram {
         self.total += other.total;
     }
 
+    /// Takes out the times of another, all of which were added.
+    pub(crate) fn take_out(&mut self, other: &Self) {
+        for (count, less) in self.counts.iter_mut().zip(&other.counts) {
+            *count = count.saturating_sub(*less);
+        }
+        self.total = self.total.saturating_sub(other.total);
+    }
+
     /// The time that this share of all does not exceed, in nanoseconds; `None` of nothing.
     #[expect(
         clippy::cast_precision_loss,
@@ -92,6 +100,25 @@ mod tests {
                 assert!(kept.abs_diff(nanos) <= nanos / 64, "{nanos} {kept}");
             }
         }
+    }
+
+    #[test]
+    fn s3_what_is_taken_out_leaves_what_the_others_alone_are() {
+        let of = |times: std::ops::Range<u64>| {
+            let mut histogram = Histogram::default();
+            times.for_each(|it| histogram.add(it * it));
+            histogram
+        };
+        let (few, many) = (of(3..9), of(0..1_000));
+        let mut all = few.clone();
+        all.merge(&many);
+        all.take_out(&many);
+        assert_eq!(all.len(), few.len());
+        for share in [0.0, 0.2, 0.5, 0.99, 1.0] {
+            assert_eq!(all.quantile(share), few.quantile(share));
+        }
+        all.take_out(&few);
+        assert_eq!(all.quantile(0.5), None);
     }
 
     #[test]

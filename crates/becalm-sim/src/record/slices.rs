@@ -30,6 +30,12 @@ impl Endings {
         self.gave_up += other.gave_up;
     }
 
+    /// Takes out those of another stretch, all of which were added.
+    pub(crate) fn take_out(&mut self, other: &Self) {
+        self.latency.take_out(&other.latency);
+        self.gave_up = self.gave_up.saturating_sub(other.gave_up);
+    }
+
     /// The share that gave up of those that ended, from 0 to 1; `None` of nothing.
     #[expect(clippy::cast_precision_loss)] // far below 2^52
     pub fn given_up(&self) -> Option<f64> {

@@ -1,12 +1,13 @@
 //! What is the verdict on the recommended and on the given policy, by the judge of a study?
 
 use std::fmt::Write as _;
+use std::slice::from_ref;
 use std::time::Duration;
 
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::Verdict;
-use crate::verdict::{Ruling, Runs, is_bounded, rule};
+use crate::verdict::{Ruling, Runs, is_bounded, longer_for_all, rule};
 
 /// The verdicts that a study with as many runs and the same seed gives; `None` where nothing bounds a service.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -29,15 +30,20 @@ pub(super) fn ruling<R: Fn(&Scenario, u64) -> Recording + Sync>(
     is_bounded(scenario).then(|| rule(scenario, runs, each))
 }
 
-/// The scenario with runs that are long enough to rule on it, where their length is not the user's choice.
+/// The scenario with runs that are as long as those of a study of it, where their length is not the user's choice.
 pub(super) fn long_enough<R: Fn(&Scenario, u64) -> Recording + Sync>(
     mut scenario: Scenario,
     runs: &Runs<'_, R>,
     each: u32,
 ) -> Scenario {
     if scenario.goes_on {
-        let ruling = ruling(&scenario, runs, each);
-        scenario.horizon = needs(ruling.as_ref()).unwrap_or(scenario.horizon);
+        let longer = |of: &Scenario| {
+            let ruling = ruling(of, runs, each)?;
+            longer_for_all(from_ref(of), &[ruling])
+        };
+        while let Some(longer) = longer(&scenario) {
+            scenario.horizon = longer;
+        }
     }
     scenario
 }

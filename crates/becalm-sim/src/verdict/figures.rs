@@ -143,19 +143,23 @@ fn client(ruling: &Ruling) -> Vec<Figure> {
     let share = |id, title, of: &dyn Fn(&Outcome) -> f64| {
         over(outcomes, id, title, "%", &|it| of(it) * 100.0)
     };
-    let at = |of: &[Outcome], left_out: Option<usize>, share| {
-        merged(of, left_out).quantile(share).map(millis)
+    let (all, all_calm) = (merged(outcomes), merged(calm));
+    let at = |of: &Histogram, share| of.quantile(share).map(millis);
+    let error = |all: &Histogram, of: &[Outcome], share| {
+        Error::of(of.len(), |run| {
+            let mut others = all.clone();
+            others.take_out(&of.get(run)?.latency);
+            at(&others, share)
+        })
     };
     let latency = |id, title, share| {
-        let figure = Figure::new(id, title, "ms", at(outcomes, None, share));
-        let error = Error::of(outcomes.len(), |run| at(outcomes, Some(run), share));
-        bounded(figure, outcomes.len(), error)
+        let figure = Figure::new(id, title, "ms", at(&all, share));
+        bounded(figure, outcomes.len(), error(&all, outcomes, share))
     };
     let added = |id, title, share| {
-        let value = at(outcomes, None, share).zip(at(calm, None, share));
+        let value = at(&all, share).zip(at(&all_calm, share));
         let value = value.map(|(with, without)| with - without);
-        let error = |of: &[Outcome]| Error::of(of.len(), |run| at(of, Some(run), share));
-        let error = error(outcomes).zip(error(calm));
+        let error = error(&all, outcomes, share).zip(error(&all_calm, calm, share));
         let ends = value
             .zip(error)
             .map(|(value, (of, without))| of.and(without).around(value));
@@ -251,13 +255,11 @@ fn limits(examined: &Examined) -> Vec<Figure> {
     limits
 }
 
-/// The latencies of all runs, but for the one that is left out.
-fn merged(outcomes: &[Outcome], left_out: Option<usize>) -> Histogram {
+/// The latencies of all runs.
+fn merged(outcomes: &[Outcome]) -> Histogram {
     let mut merged = Histogram::default();
-    for (run, outcome) in outcomes.iter().enumerate() {
-        if Some(run) != left_out {
-            merged.merge(&outcome.latency);
-        }
+    for outcome in outcomes {
+        merged.merge(&outcome.latency);
     }
     merged
 }
@@ -274,19 +276,26 @@ fn by_phase(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Figure> {
     } else {
         outcomes
     };
-    let of_runs = |phase: fn(&ByPhase) -> &Endings, left_out: Option<usize>| {
+    let figure = |id,
+                  title,
+                  unit,
+                  phase: fn(&ByPhase) -> &Endings,
+                  value: &dyn Fn(&Endings) -> Option<f64>| {
         let mut all = Endings::default();
-        for (run, outcome) in outcomes.iter().enumerate() {
-            if Some(run) != left_out {
-                all.merge(phase(&outcome.by_phase));
-            }
+        for outcome in outcomes {
+            all.merge(phase(&outcome.by_phase));
         }
-        all
-    };
-    let figure = |id, title, unit, phase, value: &dyn Fn(&Endings) -> Option<f64>| {
-        let figure = Figure::new(id, title, unit, value(&of_runs(phase, None)));
-        let error = Error::of(outcomes.len(), |run| value(&of_runs(phase, Some(run))));
-        bounded(figure, outcomes.len(), error)
+        // Without one run, in time that grows with the runs and not with their square.
+        let error = Error::of(outcomes.len(), |run| {
+            let mut others = all.clone();
+            others.take_out(phase(&outcomes.get(run)?.by_phase));
+            value(&others)
+        });
+        bounded(
+            Figure::new(id, title, unit, value(&all)),
+            outcomes.len(),
+            error,
+        )
     };
     let at = |share| move |of: &Endings| of.latency.quantile(share).map(millis);
     macro_rules! of_phase {

@@ -62,7 +62,7 @@ pub use ruling::Ruling;
 pub use runs::{Run, Runs};
 pub use services::{Flow, Seen};
 pub use stress::{By, Stress, Worse};
-pub(crate) use study::study_within;
+pub(crate) use study::{longer_for_all, study_within};
 pub use study::{study, study_with};
 pub use survival::{Survival, Survived};
 pub use too_much::TooMuch;

@@ -58,9 +58,30 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         runs: u32,
         judge: impl Fn(&Recording) -> T + Sync,
     ) -> Vec<T> {
-        let seeds: Vec<u64> = (0..runs)
-            .map(|index| seed(self.plan.seed, series, index))
-            .collect();
+        let seeds = (0..runs).map(|index| seed(self.plan.seed, series, index));
+        self.made(scenario, &seeds.collect::<Vec<_>>(), true, judge)
+    }
+
+    /// Runs those of series 0 that have these places once more, in a scenario that goes on. A run that takes more than it
+    /// may even alone is left out, and refuses nothing: the question was answered without it.
+    pub(super) fn again<T: Send>(
+        &self,
+        scenario: &Scenario,
+        places: &[u32],
+        judge: impl Fn(&Recording) -> T + Sync,
+    ) -> Vec<T> {
+        self.announce(places.len() as u64);
+        let seeds = places.iter().map(|place| seed(self.plan.seed, 0, *place));
+        self.made(scenario, &seeds.collect::<Vec<_>>(), false, judge)
+    }
+
+    fn made<T: Send>(
+        &self,
+        scenario: &Scenario,
+        seeds: &[u64],
+        refuses: bool,
+        judge: impl Fn(&Recording) -> T + Sync,
+    ) -> Vec<T> {
         let is_crowded = AtomicBool::new(false);
         let run = |seed: &u64| {
             if self.too_much.get().is_some() {
@@ -77,37 +98,21 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
             }
             self.events.fetch_add(recording.events, Ordering::Relaxed);
             if let Some(stopped) = recording.stopped {
+                if !refuses {
+                    return None;
+                }
                 let too_much = || TooMuch::of_a_run(scenario, stopped, self.plan.memory);
                 self.too_much.get_or_init(too_much);
             }
             Some(judge(&recording))
         };
         let told = |_: usize| self.tell();
-        let mut all = each_in_order_telling(&seeds, self.plan.threads, run, told);
+        let mut all = each_in_order_telling(seeds, self.plan.threads, run, told);
         if is_crowded.swap(false, Ordering::Relaxed) {
             for (seed, one) in seeds.iter().zip(&mut all).filter(|it| it.1.is_none()) {
                 *one = run(seed);
             }
         }
-        all.into_iter().flatten().collect()
-    }
-
-    /// Runs those of series 0 that have these places once more, in a scenario that goes on. A run that takes more than it
-    /// may is left out, and refuses nothing: the question was answered without it.
-    pub(super) fn again<T: Send>(
-        &self,
-        scenario: &Scenario,
-        places: &[u32],
-        judge: impl Fn(&Recording) -> T + Sync,
-    ) -> Vec<T> {
-        self.announce(places.len() as u64);
-        let run = |place: &u32| {
-            let recording = (self.run)(scenario, seed(self.plan.seed, 0, *place));
-            self.events.fetch_add(recording.events, Ordering::Relaxed);
-            recording.stopped.is_none().then(|| judge(&recording))
-        };
-        let told = |_: usize| self.tell();
-        let all = each_in_order_telling(places, self.plan.threads, run, told);
         all.into_iter().flatten().collect()
     }
 

@@ -158,7 +158,7 @@ const LONGEST: Duration = Duration::from_secs(600);
 
 /// The horizon that all runs get where some are too short, and [may go on](Scenario::goes_on): policies are compared over
 /// the same time.
-fn longer_for_all(scenarios: &[Scenario], rulings: &[Ruling]) -> Option<Duration> {
+pub(crate) fn longer_for_all(scenarios: &[Scenario], rulings: &[Ruling]) -> Option<Duration> {
     let open = rulings.iter().filter(|it| it.verdict == Verdict::TooShort);
     let needs = open.filter_map(|it| Some(it.later.as_ref()?.needs)).max()?;
     let longest = scenarios.iter().map(|it| it.horizon).max()?;
