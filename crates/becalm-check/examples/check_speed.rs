@@ -87,6 +87,9 @@ fn giants() -> Vec<(&'static str, &'static str, String, Duration)> {
     let entry = "{\"name\":[{\"service\":\"shop.v1.Orders\"}],\"timeout\":\"5s\"},";
     let entries = entry.repeat((16 << 20) / entry.len() - 1);
     let line = format!("{{\"values\":[{}]}}", entries.trim_end_matches(','));
+    let entry = "{\"name\":[{}]},";
+    let entries = entry.repeat((16 << 20) / entry.len() - 2);
+    let findings = format!("{{\"methodConfig\":[{}]}}", entries.trim_end_matches(','));
     vec![
         (
             "2,000 services, as documents",
@@ -104,6 +107,12 @@ fn giants() -> Vec<(&'static str, &'static str, String, Duration)> {
             "one line of 16 MiB",
             "config.json",
             line,
+            Duration::from_secs(2),
+        ),
+        (
+            "one line of 16 MiB, a finding in each entry",
+            "config.json",
+            findings,
             Duration::from_secs(2),
         ),
     ]

@@ -77,10 +77,11 @@ pub fn check_and(
     let mut told = HashSet::new();
     checked
         .findings
-        .sort_by_key(|it| (place.get(&*it.file).copied(), it.span));
-    checked
-        .findings
-        .retain(|it| told.insert((it.file.clone(), it.span, it.code, it.sentence.clone())));
+        .sort_by_cached_key(|it| (place.get(&*it.file).copied(), it.span));
+    let all = checked.findings.iter();
+    let first = all.map(|it| told.insert((&*it.file, it.span, it.code, &*it.sentence)));
+    let mut first = first.collect::<Vec<_>>().into_iter();
+    checked.findings.retain(|_| first.next().unwrap_or(true));
     checked
 }
 
@@ -101,18 +102,17 @@ fn unread(
     all: &[Vec<Vec<&'static Row>>],
     checked: &mut Checked,
 ) {
-    let mut told: HashMap<String, HashSet<Span>> = HashMap::new();
-    let is_about_a_key = |it: &&Finding| {
-        code::ALL
-            .iter()
-            .any(|code| code.name == it.code && *code != code::NO_TOTAL_TIME)
-    };
+    let mut told: HashMap<&str, HashSet<Span>> = HashMap::new();
+    let names = code::ALL.iter().filter(|it| **it != code::NO_TOTAL_TIME);
+    let names: HashSet<&str> = names.map(|it| it.name).collect();
+    let is_about_a_key = |it: &&Finding| names.contains(it.code);
+    let mut found = Vec::new();
     for it in checked.findings.iter().filter(is_about_a_key) {
-        told.entry(it.file.clone()).or_default().insert(it.span);
+        told.entry(&*it.file).or_default().insert(it.span);
     }
     for it in &checked.mappings {
         let lost = it.lost.iter().filter_map(|it| it.span);
-        told.entry(it.file.clone()).or_default().extend(lost);
+        told.entry(&*it.file).or_default().extend(lost);
     }
     for ((file, read), systems) in files.iter().zip(read).zip(all) {
         let told = told.remove(file.name).unwrap_or_default();
@@ -123,10 +123,11 @@ fn unread(
             .filter(|(_, rows)| !rows.is_empty())
         {
             let systems: Vec<_> = rows.iter().map(|it| it.system).collect();
-            unread::of_known(file.name, tree, &systems, &told, &mut checked.findings);
-            shape::of_known(file.name, tree, &systems, &told, &mut checked.findings);
+            unread::of_known(file.name, tree, &systems, &told, &mut found);
+            shape::of_known(file.name, tree, &systems, &told, &mut found);
         }
     }
+    checked.findings.append(&mut found);
 }
 
 fn of_file<'a>(
@@ -319,7 +320,8 @@ fn unknown(file: File<'_>, span: Span, found: &mut Checked) {
 }
 
 fn keys_that_stand_twice(file: File<'_>, tree: &Node, found: &mut Checked) {
-    for key in tree.walk().flat_map(Node::repeated_keys) {
+    let tables = tree.walk().filter(|it| it.entries().len() > 1);
+    for key in tables.flat_map(Node::repeated_keys) {
         found.findings.push(Finding::new(
             file.name,
             key.span,

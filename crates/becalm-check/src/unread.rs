@@ -162,12 +162,14 @@ fn gather<'n>(
             continue;
         }
         let parent = path.last().copied().unwrap_or_default();
-        let mut own = System::all().flat_map(|it| it.schema.own);
-        let is_own = own.any(|(place, name)| {
-            (place.is_empty() || *place == parent)
-                && (key.name == *name || place.is_empty() && is_called(key, name))
-        });
-        if key.asked.get() == Some(false) && !is_own && !told.contains(&value.span) {
+        let is_own = || {
+            let mut own = System::all().flat_map(|it| it.schema.own);
+            own.any(|(place, name)| {
+                (place.is_empty() || *place == parent)
+                    && (key.name == *name || place.is_empty() && is_called(key, name))
+            })
+        };
+        if key.asked.get() == Some(false) && !told.contains(&value.span) && !is_own() {
             keys.push(Left {
                 path: path.clone(),
                 name: &key.name,

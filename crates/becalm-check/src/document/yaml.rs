@@ -3,7 +3,7 @@
 //! The parser's events are gathered here, so that depth, size and what aliases repeat are bounded before anything recurses. A
 //! document that cannot be read leaves the others as they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use granit_parser::{Event, Parser, ScalarStyle};
 
@@ -133,6 +133,8 @@ struct Trees {
     /// Where a mapping in braces is the key of another: in a file that is meant, a template.
     doubled: Vec<Span>,
     is_within: bool,
+    /// Names of keys, and whether they look like retries: a file has few, many times.
+    names: HashMap<String, bool>,
 }
 
 impl Trees {
@@ -289,7 +291,7 @@ impl Trees {
             Some(Holds::Items(items)) => items.push(node),
             Some(Holds::Entries(entries, key)) => match key.take() {
                 Some(key) => entries.push((key, node)),
-                None => *key = Some(named(node)),
+                None => *key = Some(named(node, &mut self.names)),
             },
         }
         Ok(())
@@ -323,14 +325,22 @@ impl Trees {
     }
 }
 
-fn named(node: Node) -> Key {
+/// So many names of keys are known again.
+const NAMES: usize = 1000;
+
+fn named(node: Node, names: &mut HashMap<String, bool>) -> Key {
     let span = node.span;
     let name = match node.value {
         Value::Scalar { text, .. } => text,
         _ => String::new(),
     };
     let mut key = Key::new(span, name);
-    if looks_like_retries(&key.name) {
+    let is_known = names.get(&key.name).copied();
+    let is_of_retries = is_known.unwrap_or_else(|| looks_like_retries(&key.name));
+    if is_known.is_none() && names.len() < NAMES {
+        names.insert(key.name.clone(), is_of_retries);
+    }
+    if is_of_retries {
         key.asked = Asked::watched();
     }
     key

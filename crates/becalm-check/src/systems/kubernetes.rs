@@ -90,11 +90,9 @@ pub fn named(resource: &Node) -> String {
 
 /// Whether two resources may be of one namespace.
 pub fn is_beside(one: &Node, other: &Node) -> bool {
-    let of = |it: &'_ Node| {
-        it.at(&["metadata", "namespace"])
-            .and_then(Node::text)
-            .map(ToOwned::to_owned)
-    };
+    fn of(it: &Node) -> Option<&str> {
+        it.at(&["metadata", "namespace"]).and_then(Node::text)
+    }
     !matches!((of(one), of(other)), (Some(a), Some(b)) if a != b)
 }
 

@@ -57,7 +57,11 @@ macro_rules! row {
 /// In the order in which they are told.
 pub(crate) const ALL: &[Row] = &[
     row!(envoy::ENVOY),
-    row!(istio::ISTIO),
+    Row {
+        system: &istio::ISTIO,
+        recognises: |document, _| istio::recognises(document),
+        read: |reading, shared| istio::read(reading, &shared.istio),
+    },
     row!(envoy_gateway::ENVOY_GATEWAY),
     row!(gateway_api::GATEWAY_API),
     row!(linkerd::LINKERD),

@@ -1,9 +1,10 @@
 //! What do systems know of all files together, before they read one of them?
 //!
 //! A file of nginx is read in the place of an `include` of another, and the defaults of HAProxy hold in the files after
-//! theirs, and a target of Dapr may name the retries of another resource. Each file would otherwise read all others again.
+//! theirs, and a target of Dapr may name the retries of another resource. Each file would otherwise read all others again. A route of
+//! Istio has its budget in another resource.
 
-use super::{dapr, haproxy, nginx};
+use super::{dapr, haproxy, istio, nginx};
 use crate::document::Together;
 
 /// Of the files of one check.
@@ -12,6 +13,7 @@ pub(crate) struct Shared<'a> {
     pub nginx: nginx::Files<'a>,
     pub haproxy: haproxy::Files<'a>,
     pub dapr: dapr::Files<'a>,
+    pub istio: istio::Files<'a>,
 }
 
 impl<'a> Shared<'a> {
@@ -20,6 +22,7 @@ impl<'a> Shared<'a> {
             nginx: nginx::Files::of(files),
             haproxy: haproxy::Files::of(files),
             dapr: dapr::Files::of(files),
+            istio: istio::Files::of(files),
         }
     }
 }

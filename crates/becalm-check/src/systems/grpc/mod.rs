@@ -11,6 +11,8 @@ mod hedging;
 mod retrying;
 mod timeouts;
 
+use std::collections::HashSet;
+
 use becalm::{Budget, Policy};
 use serde::de::IgnoredAny;
 
@@ -114,7 +116,7 @@ fn config(reading: &mut Reading<'_>, config: &Node) {
         let remedy = "write a list of entries";
         reading.find(methods.span, code::REFUSED, sentence, remedy);
     }
-    let mut named = Vec::new();
+    let mut named = HashSet::new();
     for method in methods.items() {
         of_methods(reading, method, throttling.as_ref(), &mut named);
     }
@@ -124,7 +126,7 @@ fn of_methods(
     reading: &mut Reading<'_>,
     method: &Node,
     throttling: Option<&(Budget, Span)>,
-    named: &mut Vec<(String, String)>,
+    named: &mut HashSet<(String, String)>,
 ) {
     let client = Client::of(reading.version);
     if let Some(waits) = field(reading, method, "waitForReady") {
@@ -204,7 +206,7 @@ fn shown(service: &str, method: &str) -> String {
 fn names_of(
     reading: &mut Reading<'_>,
     method: &Node,
-    named: &mut Vec<(String, String)>,
+    named: &mut HashSet<(String, String)>,
 ) -> Vec<(String, String)> {
     let Some(list) = field(reading, method, "name") else {
         if Client::of(reading.version) == Client::Js {
@@ -227,7 +229,7 @@ fn names_of(
             let sentence = "a method without its service is refused, and the whole config with it";
             let remedy = "add the `service`";
             reading.find(name.span, code::REFUSED, sentence, remedy);
-        } else if named.contains(&own) {
+        } else if !named.insert(own.clone()) {
             let sentence = format!(
                 "{} is configured twice, which is refused, and the whole config with it",
                 shown(&own.0, &own.1)
@@ -235,7 +237,6 @@ fn names_of(
             let remedy = "keep one of the entries";
             reading.find(name.span, code::REFUSED, sentence, remedy);
         }
-        named.push(own.clone());
         own_names.push(own);
     }
     own_names

@@ -4,6 +4,7 @@
 //! `translateRoute` of `pilot/pkg/networking/core/route/route.go`: a route without `retries` takes those of the mesh.
 
 use super::super::kubernetes::{is_beside, is_older, named};
+use super::files::Files;
 use super::rule::namespace;
 use crate::code;
 use crate::document::{Document, Key, Node};
@@ -40,28 +41,20 @@ impl<'a> Root<'a> {
 }
 
 /// The routes of the files that delegate to this document.
-pub fn roots<'a>(document: &Document<'a>) -> Vec<Root<'a>> {
-    let Some(own) = document.tree else {
+pub fn roots<'a>(document: &Document<'a>, files: &Files<'a>) -> Vec<Root<'a>> {
+    let name = document.at(&["metadata", "name"]).and_then(Node::text);
+    let (Some(own), Some(name)) = (document.tree, name) else {
         return Vec::new();
     };
-    let services = document.all().filter(|(_, it)| is_service(it));
-    let roots = services.flat_map(|(file, service)| {
-        let routes = service.list(&["spec", "http"]).iter();
-        routes.map(move |route| Root {
-            file,
-            service,
-            route,
-        })
-    });
     let delegates = |it: &Root<'_>| {
         let delegate = it.route.get("delegate");
         delegate.is_some_and(|delegate| is_named(own, delegate, it.service))
     };
-    roots.filter(delegates).collect()
+    files.roots(document.file, name).filter(delegates).collect()
 }
 
 /// Tells of a route that delegates to what is in none of the files.
-pub fn to_unseen(reading: &mut Reading<'_>, route: &Node) {
+pub fn to_unseen(reading: &mut Reading<'_>, route: &Node, files: &Files<'_>) {
     let Some((key, delegate)) = route.entry("delegate") else {
         return;
     };
@@ -69,23 +62,30 @@ pub fn to_unseen(reading: &mut Reading<'_>, route: &Node) {
     let Some(own) = document.tree else {
         return;
     };
-    let is_meant = |it: &Node| {
-        is_service(it) && it.list(&["spec", "hosts"]).is_empty() && is_named(it, delegate, own)
-    };
-    if document.all().any(|(_, it)| is_meant(it)) {
+    let name = delegate.get("name").and_then(Node::text);
+    let mut meant = files.delegates(name.unwrap_or_default());
+    if meant.any(|it| is_named(it, delegate, own)) {
         return;
     }
     let attempts = route.at(&["retries", "attempts"]).and_then(Node::text);
     let timeout = route.get("timeout").and_then(Node::text);
     let handed = match (attempts, timeout) {
-        (None, None) => return,
+        (None, None) => {
+            let name = name.unwrap_or("?");
+            let sentence = format!(
+                "the delegate {name} is in none of the files: what its routes repeat is not known here"
+            );
+            let remedy = "name the file of the delegate as well";
+            reading.find(key.span, code::NOT_SEEN, sentence, remedy);
+            return;
+        }
         (Some(attempts), None) => format!("`attempts: {attempts}`"),
         (None, Some(timeout)) => format!("`timeout: {timeout}`"),
         (Some(attempts), Some(timeout)) => {
             format!("`attempts: {attempts}` and `timeout: {timeout}`")
         }
     };
-    let name = delegate.get("name").and_then(Node::text).unwrap_or("?");
+    let name = name.unwrap_or("?");
     let sentence = format!(
         "the delegate {name} is in none of the files; its routes take {handed} from here where they say nothing themselves"
     );
@@ -95,29 +95,23 @@ pub fn to_unseen(reading: &mut Reading<'_>, route: &Node) {
 
 /// Whether another `VirtualService` of the files holds in place of this one: in a sidecar one alone is about a host, the one that was
 /// created first (`initVirtualServices` of `pilot/pkg/model/push_context.go` sorts them so).
-pub fn overridden(reading: &mut Reading<'_>, spec: &Node) -> bool {
+pub fn overridden(reading: &mut Reading<'_>, spec: &Node, files: &Files<'_>) -> bool {
     let document = reading.document;
     let Some((key, hosts)) = spec.entry("hosts") else {
         return false;
-    };
-    let is_of_sidecars = |it: &Node| {
-        let gateways = it.list(&["spec", "gateways"]);
-        gateways.is_empty() || gateways.iter().any(|it| it.text() == Some("mesh"))
     };
     let Some(own) = document.tree.filter(|it| is_of_sidecars(it)) else {
         return false;
     };
     let is_rival = |it: &Node| {
         let same = |host: &Node| hosts.items().iter().any(|it| it.text() == host.text());
-        is_service(it)
-            && !std::ptr::eq(it, own)
-            && is_of_sidecars(it)
+        !std::ptr::eq(it, own)
             && is_beside(it, own)
-            && !it.list(&["spec", "hosts"]).is_empty()
             && it.list(&["spec", "hosts"]).iter().all(same)
             && it.list(&["spec", "hosts"]).len() == hosts.items().len()
     };
-    let Some((_, rival)) = document.all().find(|(_, it)| is_rival(it)) else {
+    let mut all = (hosts.items().iter()).flat_map(|it| files.of_sidecars(document.file, it));
+    let Some(rival) = all.find(|it| is_rival(it)) else {
         return false;
     };
     let holds = is_older(own, rival);
@@ -136,8 +130,10 @@ pub fn overridden(reading: &mut Reading<'_>, spec: &Node) -> bool {
     holds.is_some()
 }
 
-fn is_service(resource: &Node) -> bool {
-    resource.get("kind").and_then(Node::text) == Some("VirtualService")
+/// Whether sidecars read this `VirtualService`, and not gateways alone.
+pub fn is_of_sidecars(service: &Node) -> bool {
+    let gateways = service.list(&["spec", "gateways"]);
+    gateways.is_empty() || gateways.iter().any(|it| it.text() == Some("mesh"))
 }
 
 /// Whether a `delegate` of this root is this resource. Without a namespace it is one of the root's.
@@ -161,12 +157,4 @@ pub fn of_mesh(tree: &Node) -> Option<(&Key, &Node)> {
     let mut found = places.iter().filter_map(|it| tree.at(it));
     let found = found.find_map(|it| it.entry("defaultHttpRetryPolicy"));
     found.filter(|(_, it)| it.is_table())
-}
-
-/// Those of the files.
-pub fn mesh<'a>(document: &Document<'a>) -> Option<Given<'a, 'a>> {
-    document.all().find_map(|(file, tree)| {
-        let (key, node) = of_mesh(tree)?;
-        Some(Given { file, key, node })
-    })
 }

@@ -5,6 +5,7 @@
 //! `virtual_service.proto` and `destination_rule.proto` of istio/api, as of August 2026 (1.32 to come).
 //! What is written there is Envoy's: its time-outs and its draws of delays.
 
+mod files;
 mod handed;
 mod retries;
 mod rule;
@@ -24,6 +25,7 @@ use crate::mapping::Draft;
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
+pub(super) use files::Files;
 use handed::{Given, Root};
 
 pub(super) const ISTIO: System = System {
@@ -113,7 +115,7 @@ const ROUTE: &[&str] = list!(
 const RETRY_ON: &str =
     "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
 
-pub(super) fn read(reading: &mut Reading<'_>) {
+pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     // What the schemas of the resources or Istio's validation do not take, the API server refuses.
     reading.misread = code::REFUSED;
     let document = reading.document;
@@ -127,6 +129,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
             reading,
             &nothing(key.span),
             None,
+            files,
             name,
             Vec::new(),
             |_, draft, _| {
@@ -139,19 +142,19 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     };
     match document.at(&["kind"]).and_then(Node::text) {
         Some("EnvoyFilter") => patched(reading, spec),
-        Some("DestinationRule") => rule::alone(reading, spec),
-        Some("VirtualService") => service(reading, spec),
+        Some("DestinationRule") => rule::alone(reading, spec, files),
+        Some("VirtualService") => service(reading, spec, files),
         _ => {}
     }
 }
 
-fn service(reading: &mut Reading<'_>, spec: &Node) {
-    if handed::overridden(reading, spec) {
+fn service<'a>(reading: &mut Reading<'a>, spec: &Node, files: &'a Files<'a>) {
+    if handed::overridden(reading, spec, files) {
         return;
     }
     let is_delegate = spec.list(&["hosts"]).is_empty();
     let roots = if is_delegate {
-        handed::roots(&reading.document)
+        handed::roots(&reading.document, files)
     } else {
         Vec::new()
     };
@@ -159,7 +162,7 @@ fn service(reading: &mut Reading<'_>, spec: &Node) {
         check(reading, Some(route), "an HTTPRoute", ROUTE);
         check(reading, route.get("retries"), "`retries`", RETRIES);
         retries::types(reading, route);
-        handed::to_unseen(reading, route);
+        handed::to_unseen(reading, route, files);
         if route.list(&["route"]).is_empty() {
             continue;
         }
@@ -169,9 +172,17 @@ fn service(reading: &mut Reading<'_>, spec: &Node) {
             let names = names(route, spec, root);
             let name = format!("route to {}", names.first().map_or("?", |it| &**it));
             let host = names.first().cloned();
-            of_route(reading, route, root, name, names, |reading, draft, at| {
-                rule::budget(reading, draft, route, host.as_deref(), at);
-            });
+            of_route(
+                reading,
+                route,
+                root,
+                files,
+                name,
+                names,
+                |reading, draft, at| {
+                    rule::budget(reading, draft, route, host.as_deref(), files, at);
+                },
+            );
         }
     }
 }
@@ -207,6 +218,7 @@ fn of_route<'a>(
     reading: &mut Reading<'a>,
     route: &Node,
     root: Option<&Root<'a>>,
+    files: &'a Files<'a>,
     name: String,
     names: Vec<String>,
     bounded: impl FnOnce(&mut Reading<'a>, &mut Draft, Span),
@@ -218,7 +230,8 @@ fn of_route<'a>(
     let of_route = given("retries").filter(|it| it.node.is_table());
     let here = of_route.filter(|it| it.file == own);
     let span = here.map_or(route.span, |it| it.key.span);
-    let retries = of_route.or_else(|| handed::mesh(&reading.document));
+    let mesh = files.mesh(reading.document.file);
+    let retries = of_route.or(mesh);
     let mut words = Words::read(RETRY_ON);
     if reading.version == "1.23" {
         words.and_statuses([503]);
@@ -250,7 +263,7 @@ fn of_route<'a>(
     }
     draft.policy.retry_on = words.retry_on(methods).into();
     bounded(reading, &mut draft, span);
-    let of_mesh = of_route.and_then(|_| handed::mesh(&reading.document));
+    let of_mesh = of_route.and(mesh);
     lose(&mut draft, retries, of_mesh);
     reading.map(draft, name, names, span);
 }

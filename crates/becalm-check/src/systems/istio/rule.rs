@@ -6,7 +6,8 @@ use becalm::Budget;
 
 use super::super::envoy::{at_most, at_most_share};
 use super::super::kubernetes::{check, is_older, is_same, named};
-use super::{nothing, of_route};
+use super::files::At;
+use super::{Files, nothing, of_route};
 use crate::code;
 use crate::document::{Node, Span};
 use crate::mapping::Draft;
@@ -15,21 +16,25 @@ use crate::room::Connecting;
 use crate::told::Told;
 
 /// Of the rule that is about the host of a route, in this file or another.
-pub fn budget(
-    reading: &mut Reading<'_>,
+pub fn budget<'a>(
+    reading: &mut Reading<'a>,
     draft: &mut Draft,
     route: &Node,
     host: Option<&str>,
+    files: &Files<'a>,
     at: Span,
 ) {
     draft.policy.budget = Budget::None;
     let namespace = reading.document.tree.and_then(namespace);
-    let is_about = |it: &Node| {
-        let about = || it.at(&["spec", "host"]).and_then(Node::text);
-        is_a(it, "DestinationRule")
-            && matches!((about(), host), (Some(about), Some(host)) if is_one(about, self::namespace(it), host, namespace))
+    let Some(host) = host else {
+        return;
     };
-    let Some((file, found)) = first(reading, is_about) else {
+    let is_about = |(_, it): &(&str, &Node)| {
+        let about = it.at(&["spec", "host"]).and_then(Node::text);
+        about.is_some_and(|about| is_one(about, self::namespace(it), host, namespace))
+    };
+    let all = files.rules(reading.document.file, host).filter(is_about);
+    let Some((file, found)) = first(reading, all) else {
         return;
     };
     let Some(spec) = found.get("spec") else {
@@ -67,11 +72,7 @@ fn to_connect(reading: &mut Reading<'_>, draft: &Draft, policies: [Option<&Node>
 
 /// The rule that holds of those about a host: `mergeDestinationRule` of `pilot/pkg/model/destination_rule.go` keeps the policy of the
 /// first that has one, and takes the older ones first.
-fn first<'a>(
-    reading: &mut Reading<'a>,
-    is_about: impl Fn(&Node) -> bool,
-) -> Option<(&'a str, &'a Node)> {
-    let all = reading.document.all().filter(|(_, it)| is_about(it));
+fn first<'a>(reading: &mut Reading<'a>, all: impl Iterator<Item = At<'a>>) -> Option<At<'a>> {
     let has_policy = |it: &Node| it.at(&["spec", "trafficPolicy"]).is_some();
     let (with, without): (Vec<_>, Vec<_>) = all.partition(|(_, it)| has_policy(it));
     let mut with = with.into_iter();
@@ -106,20 +107,14 @@ fn first<'a>(
 }
 
 /// Maps a rule that bounds retries where no route of the files leads to its host: Istio repeats without one as well.
-pub fn alone(reading: &mut Reading<'_>, spec: &Node) {
+pub fn alone<'a>(reading: &mut Reading<'a>, spec: &Node, files: &'a Files<'a>) {
     let document = reading.document;
     let namespace = document.tree.and_then(namespace);
     let Some(host) = spec.get("host").and_then(Node::text) else {
         return;
     };
-    let leads = |it: &Node| {
-        let own = self::namespace(it);
-        let routes = it.list(&["spec", "http"]).iter();
-        let destinations = routes.flat_map(|it| it.list(&["route"]));
-        let mut hosts = destinations.filter_map(|it| it.at(&["destination", "host"])?.text());
-        is_a(it, "VirtualService") && hosts.any(|it| is_one(host, namespace, it, own))
-    };
-    if document.all().any(|(_, it)| leads(it)) {
+    let mut destinations = files.destinations(host).iter();
+    if destinations.any(|(it, own)| is_one(host, namespace, it, *own)) {
         return;
     }
     let whole = spec.get("trafficPolicy");
@@ -138,6 +133,7 @@ pub fn alone(reading: &mut Reading<'_>, spec: &Node) {
         reading,
         &nothing(key.span),
         None,
+        files,
         name,
         names,
         |reading, draft, _| {
@@ -147,10 +143,6 @@ pub fn alone(reading: &mut Reading<'_>, spec: &Node) {
     );
 }
 
-fn is_a(resource: &Node, kind: &str) -> bool {
-    resource.get("kind").and_then(Node::text) == Some(kind)
-}
-
 pub fn namespace(resource: &Node) -> Option<&str> {
     resource.at(&["metadata", "namespace"])?.text()
 }
@@ -158,17 +150,17 @@ pub fn namespace(resource: &Node) -> Option<&str> {
 /// Whether two hosts, each in a resource of this namespace, are one: a short name is one of the resource's namespace
 /// (`ResolveShortnameToFQDN`), as far as that is known.
 fn is_one(one: &str, of_one: Option<&str>, other: &str, of_other: Option<&str>) -> bool {
-    let named = |host: &str| {
-        let (_, rest) = host.split_once('.')?;
-        let (namespace, domain) = rest.split_once('.')?;
-        (domain == "svc" || domain.starts_with("svc.")).then(|| namespace.to_owned())
+    let differ =
+        || matches!((within(one, of_one), within(other, of_other)), (Some(a), Some(b)) if a != b);
+    is_same(one, other) && !differ()
+}
+
+fn within<'n>(host: &'n str, own: Option<&'n str>) -> Option<&'n str> {
+    let Some((_, rest)) = host.split_once('.') else {
+        return own;
     };
-    let full = |host: &str, own: Option<&str>| match own {
-        Some(own) if !host.contains('.') => Some(own.to_owned()),
-        _ => named(host),
-    };
-    let differ = matches!((full(one, of_one), full(other, of_other)), (Some(a), Some(b)) if a != b);
-    is_same(one, other) && !differ
+    let (namespace, domain) = rest.split_once('.')?;
+    (domain == "svc" || domain.starts_with("svc.")).then_some(namespace)
 }
 
 /// Of the traffic policies of a subset and of the whole rule: each field of the former stands in place of the

@@ -12,11 +12,11 @@ fn uniform(name: &str) -> String {
 
 /// Whether a key has this name, in any spelling.
 pub fn is_called(key: &Key, name: &str) -> bool {
-    let letters = |text: &str| -> Vec<u8> {
+    fn letters(text: &str) -> impl Iterator<Item = u8> {
         let bytes = text.bytes().filter(u8::is_ascii_alphanumeric);
-        bytes.map(|it| it.to_ascii_lowercase()).collect()
-    };
-    !key.name.is_empty() && letters(&key.name) == letters(name)
+        bytes.map(|it| it.to_ascii_lowercase())
+    }
+    !key.name.is_empty() && letters(&key.name).eq(letters(name))
 }
 
 /// The entry of this name, in any spelling.
