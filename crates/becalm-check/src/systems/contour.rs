@@ -24,6 +24,7 @@ use crate::meant::{did_you_mean, slip_of};
 use crate::reading::{Reading, go_duration};
 use crate::severity::Severity;
 use crate::system::{Follows, Form, Remedies, Schema, System};
+use crate::template::is_placeholder;
 use crate::told::Told;
 
 pub(super) const CONTOUR: System = System {
@@ -147,7 +148,9 @@ fn words(reading: &mut Reading<'_>, retry: &Node) -> Words {
     }
     let mut known = Vec::new();
     for node in listed.map_or(&[][..], Node::items) {
-        let told = reading.told(Some(node), "a word such as 5xx", |it| Some(it.to_owned()));
+        let told = reading.told(Some(node), "a word such as 5xx", |it| {
+            (!is_placeholder(it)).then(|| it.to_owned())
+        });
         let Some(word) = told.known() else { continue };
         if !Words::read(&word).unknown.is_empty() {
             let sentence = format!("{} has no `{word}`: kubectl refuses it", reading.who());
@@ -166,6 +169,7 @@ fn words(reading: &mut Reading<'_>, retry: &Node) -> Words {
         let told = reading.told(Some(node), "a status", |it| {
             it.parse::<u16>().ok().filter(|it| (100..600).contains(it))
         });
+        words.or_unknown(&told);
         all.extend(told.known());
     }
     if words.reads_statuses {

@@ -114,6 +114,22 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         if rule.get("retry").is_some_and(Node::is_table) {
             of_rule(reading, spec, rule);
         }
+        extended(reading, rule);
+    }
+}
+
+/// Tells of a filter that the specification leaves to the implementation.
+fn extended(reading: &mut Reading<'_>, rule: &Node) {
+    let mut filters = rule.list(&["filters"]).iter();
+    if let Some(filter) = filters.find_map(|it| it.get("extensionRef")) {
+        let text = |key| filter.get(key).and_then(Node::text).unwrap_or("?");
+        let sentence = format!(
+            "the {} {} may repeat requests as well, which is not known here",
+            text("kind"),
+            text("name")
+        );
+        let remedy = "name its file as well";
+        reading.find(filter.span, code::NOT_SEEN, sentence, remedy);
     }
 }
 

@@ -13,7 +13,7 @@ mod retry_policy;
 pub(super) mod timeouts;
 mod words;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::code;
 use crate::document::{Document, Node};
@@ -142,6 +142,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     for cluster in tree.walk().filter(|it| is_cluster(it)) {
         cluster::check(reading, cluster);
     }
+    fetched(reading, tree);
     let clusters = clusters(reading.document);
     itself::read(reading, &clusters, tree);
     // Those with a table of their own.
@@ -173,6 +174,38 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         }
     }
 }
+
+/// Tells of what Envoy fetches while it runs, and no file has.
+fn fetched(reading: &mut Reading<'_>, tree: &Node) {
+    let document = reading.document;
+    let tables = || document.all().flat_map(|(_, it)| it.walk());
+    let with_routes = || tables().filter(|it| !items(it, "virtual_hosts").is_empty());
+    let mut tables_named: Option<HashSet<&str>> = None;
+    for table in tree.walk().filter(|it| it.is_table()) {
+        for name in FETCHED {
+            let Some((key, node)) = entry(table, name).filter(|(_, it)| it.is_table()) else {
+                continue;
+            };
+            let of_routes = field(node, "route_config_name").and_then(Node::text);
+            let is_seen = of_routes.is_some_and(|it| {
+                let names = || with_routes().filter_map(|it| field(it, "name")?.text());
+                tables_named
+                    .get_or_insert_with(|| names().collect())
+                    .contains(it)
+            });
+            if !is_seen {
+                let sentence = format!(
+                    "what comes of `{name}` is not known here: it may repeat requests, or bound how many are repeated"
+                );
+                let remedy = "check what the admin interface prints at `/config_dump`";
+                reading.find(key.span, code::NOT_SEEN, sentence, remedy);
+            }
+        }
+    }
+}
+
+/// Where listeners, routes, clusters and filters come from a server or a file.
+const FETCHED: &[&str] = list!("lds_config rds scoped_rds config_discovery");
 
 /// The routes of a host that finds them by a tree of matchers.
 fn matched(host: &Node) -> impl Iterator<Item = &Node> {

@@ -313,8 +313,9 @@ fn statuses(reading: &mut Reading<'_>, words: &mut Words, retry: &Node) {
         return;
     }
     for item in items(retry, "retriable_status_codes") {
-        let status = whole(reading, Some(item), "a status such as 503").known();
-        words.and_statuses(status.and_then(|it| u16::try_from(it).ok()));
+        let status = whole(reading, Some(item), "a status such as 503");
+        words.or_unknown(&status);
+        words.and_statuses(status.known().and_then(|it| u16::try_from(it).ok()));
     }
 }
 

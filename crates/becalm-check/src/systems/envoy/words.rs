@@ -9,6 +9,8 @@ use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
 use crate::list::list;
 use crate::meant::did_you_mean;
+use crate::template::is_placeholder;
+use crate::told::Told;
 use FailureKind::{Connect, ConnectTimeout, RefusedStream, Reset, TimedOut};
 
 /// What a list of words says.
@@ -17,7 +19,7 @@ pub struct Words {
     statuses: Statuses,
     codes: Codes,
     failures: Failures,
-    /// Words that Envoy does not know, and ignores.
+    /// Words that Envoy does not know, and ignores; statuses that are filled in elsewhere.
     pub unknown: Vec<String>,
     /// Words that a policy cannot hold, and why.
     pub lost: Vec<(&'static str, &'static str)>,
@@ -47,9 +49,10 @@ impl Words {
         words
     }
 
-    /// Whether anything is repeated at all, by the words and the statuses that were added.
+    /// Whether anything is repeated at all, by the words and the statuses that were added; what is filled in elsewhere may be such a word.
     pub fn repeats_anything(&self) -> bool {
         !self.lost.is_empty()
+            || self.unknown.iter().any(|it| is_placeholder(it))
             || self.codes != Codes::default()
             || self.statuses != Statuses::default()
             || self.failures != Failures::default()
@@ -62,6 +65,13 @@ impl Words {
             if !self.statuses.contains(status) && !self.lost.contains(&NO_FAILURES) {
                 self.lost.push(NO_FAILURES);
             }
+        }
+    }
+
+    /// Notes a status that is not known here.
+    pub fn or_unknown<T>(&mut self, status: &Told<T>) {
+        if let Told::Unknown(_, text) = status {
+            self.unknown.push(text.clone());
         }
     }
 

@@ -220,12 +220,15 @@ fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, back_off: &Node) {
 fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) -> bool {
     let triggers = given.map_or(&[][..], |it| it.list(&["triggers"]));
     let statuses = given.map_or(&[][..], |it| it.list(&["httpStatusCodes"]));
-    let mut known = Vec::new();
+    let (mut known, mut is_known) = (Vec::new(), true);
     for node in triggers {
         let told = reading.told(Some(node), "a trigger such as connect-failure", |it| {
             (!is_placeholder(it)).then(|| it.to_owned())
         });
-        let Some(word) = told.known() else { continue };
+        let Some(word) = told.known() else {
+            is_known = false;
+            continue;
+        };
         let is_envoys_alone = UNKNOWN_TRIGGERS.contains(&&*word);
         if is_envoys_alone || !Words::read(&word).unknown.is_empty() {
             let remedy = if is_envoys_alone {
@@ -259,6 +262,7 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) 
         let told = reading.told(Some(node), "a status from 100 to 599", |it| {
             it.parse().ok().filter(is_status)
         });
+        is_known &= matches!(told, Told::Is(..));
         listed.extend(told.known());
     }
     if triggers.is_empty() && statuses.is_empty() {
@@ -269,7 +273,7 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) 
     for (word, why) in &words.lost {
         draft.lose(*word, *why, given.map(|it| it.span));
     }
-    let repeats_anything = words.repeats_anything();
+    let repeats_anything = words.repeats_anything() || !is_known;
     draft.policy.retry_on = words.retry_on(Methods::Any).into();
     if let Some(given) = given {
         draft.origin("retry_on", Origin::Line(given.span));

@@ -25,7 +25,7 @@ use crate::reading::Reading;
 use crate::said::Said;
 use crate::system::{Follows, Form, Schema, System};
 pub(super) use configuration::Files;
-use lines::{Section, sections};
+use lines::{Line, Section, sections};
 use proxies::Proxy;
 
 pub(super) const HAPROXY: System = System {
@@ -101,8 +101,25 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &Files<'a>) {
         let remedy = "check the file without its conditions";
         reading.find(line.span(), code::UNKNOWN_VALUE, sentence, remedy);
     }
+    chosen(reading, &own);
     for (section, proxy) in configuration::backends(reading, &own, files) {
         backend(reading, section, &proxy);
+    }
+}
+
+/// Tells of requests that choose their backend by themselves, which may be one of another file.
+fn chosen(reading: &mut Reading<'_>, sections: &[Section]) {
+    let lines = sections.iter().flat_map(|it| &it.lines);
+    let is_chosen = |it: &&Line| {
+        matches!(it.word(0), "use_backend" | "default_backend") && it.word(1).contains(['%', '$'])
+    };
+    for line in lines.filter(is_chosen) {
+        let sentence = format!(
+            "which backend `{}` is, and what it repeats where it stands in another file, is not known here",
+            line.word(1)
+        );
+        let remedy = "name the files of all backends";
+        reading.find(line.span(), code::NOT_SEEN, sentence, remedy);
     }
 }
 

@@ -271,7 +271,7 @@ fn unknown(reading: &mut Reading<'_>, pass: &Pass<'_, '_>, to: &str, count: u32)
     reading.find(pass.directive.span(), code::NOT_SEEN, sentence, remedy);
 }
 
-/// The servers of an upstream that takes them from a file.
+/// The servers of an upstream that takes them from a file, or from code.
 fn servers_elsewhere(
     reading: &mut Reading<'_>,
     pass: &Pass<'_, '_>,
@@ -279,11 +279,15 @@ fn servers_elsewhere(
     directive: &str,
     count: u32,
 ) {
+    let whose = match directive {
+        "include" | "state" => "of a file that is not seen",
+        _ => "that code chooses",
+    };
     reading.find(
         pass.directive.span(),
         code::NOT_SEEN,
         format!(
-            "{name} has servers of a file that is not seen (`{directive}`): how many attempts a request makes is not known here; {}",
+            "{name} has servers {whose} (`{directive}`): how many attempts a request makes is not known here; {}",
             stands_in(pass, count)
         ),
         format!("set `{}_next_upstream_tries`", pass.family.prefix),

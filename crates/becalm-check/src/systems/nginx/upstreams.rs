@@ -6,6 +6,14 @@ use std::net::{IpAddr, SocketAddr};
 use super::directives::Directive;
 use crate::document::Span;
 
+/// What takes servers from where they are not seen: a file, or code of OpenResty.
+const ELSEWHERE: [&str; 4] = [
+    "include",
+    "state",
+    "balancer_by_lua_block",
+    "balancer_by_lua_file",
+];
+
 /// The upstreams of files by their names.
 #[derive(Debug)]
 pub struct Upstreams<'a>(BTreeMap<String, Servers<'a>>);
@@ -20,7 +28,7 @@ pub struct Servers<'a> {
     /// Whether they are all known: none is a name, which is one server for each of its addresses
     /// (`ngx_http_upstream_module`, *server*), and all stand here.
     pub is_known: bool,
-    /// The directive that takes servers from a file that is not seen.
+    /// The directive that takes servers from a file that is not seen, or from code.
     pub unseen: Option<&'static str>,
 }
 
@@ -53,7 +61,7 @@ impl<'a> Servers<'a> {
         };
         let up = || upstream.inner().iter().filter(is_up);
         let is_there = |name: &&str| upstream.inner().iter().any(|it| it.name() == *name);
-        let unseen = ["include", "state"].into_iter().find(is_there);
+        let unseen = ELSEWHERE.into_iter().find(is_there);
         let are_addresses = up().all(|it| it.args().first().is_some_and(|it| is_address(&it.text)));
         Self {
             count: u32::try_from(up().count()).unwrap_or(u32::MAX),
