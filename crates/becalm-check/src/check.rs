@@ -78,9 +78,18 @@ pub fn check_and(
     checked
         .findings
         .sort_by_cached_key(|it| (place.get(&*it.file).copied(), it.span));
-    let all = checked.findings.iter();
-    let first = all.map(|it| told.insert((&*it.file, it.span, it.code, &*it.sentence)));
-    let mut first = first.collect::<Vec<_>>().into_iter();
+    let mut first = Vec::with_capacity(checked.findings.len());
+    // Most stand alone at their place, and are not hashed.
+    for here in
+        (checked.findings).chunk_by(|one, next| one.file == next.file && one.span == next.span)
+    {
+        told.clear();
+        first.extend(
+            here.iter()
+                .map(|it| here.len() == 1 || told.insert((it.code, &*it.sentence))),
+        );
+    }
+    let mut first = first.into_iter();
     checked.findings.retain(|_| first.next().unwrap_or(true));
     checked
 }

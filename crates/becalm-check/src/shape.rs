@@ -17,10 +17,12 @@ pub fn of_known(
     found: &mut Vec<Finding>,
 ) {
     for (key, value) in tree.walk().flat_map(Node::entries) {
-        let is_asked = key.asked.get() == Some(true);
+        if key.asked.get() != Some(true) {
+            continue;
+        }
         let is_value = !value.is_table() && !value.is_null();
         let is_filled_in = value.text().is_some_and(is_placeholder);
-        if !is_asked || !is_value || is_filled_in || told.contains(&value.span) {
+        if !is_value || is_filled_in || told.contains(&value.span) {
             continue;
         }
         let is_table = |it: &&&System| it.schema.tables.iter().any(|it| is_called(key, it));

@@ -75,9 +75,10 @@ impl<'a> Files<'a> {
         }
         match service.list(&["spec", "hosts"]) {
             [] => {
-                let name = service.at(&["metadata", "name"]).and_then(Node::text);
-                let same = name.map(|name| self.delegates.entry(name).or_default());
-                same.into_iter().for_each(|it| it.push((file, service)));
+                if let Some(name) = service.at(&["metadata", "name"]).and_then(Node::text) {
+                    let same = self.delegates.entry(name).or_default();
+                    same.push((file, service));
+                }
             }
             [first, ..] if is_of_sidecars(service) => {
                 let same = self.of_sidecars.entry(first.text().unwrap_or_default());

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::directives::Directive;
 use crate::document::Span;
 
-/// What takes servers from where they are not seen: a file, or code of OpenResty.
+/// What takes servers from where they are not seen: a file, or code in Lua.
 const ELSEWHERE: [&str; 4] = [
     "include",
     "state",
