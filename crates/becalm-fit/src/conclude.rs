@@ -59,7 +59,6 @@ pub fn best(each: Vec<Concluded>) -> Fitted {
 }
 
 /// What the log says, without what is `longest` although nobody said so.
-#[expect(clippy::too_many_lines, reason = "one value after the other")]
 pub fn conclude(
     gathered: Gathered,
     repeats: Repeats,
@@ -68,22 +67,11 @@ pub fn conclude(
     options: Options,
 ) -> Concluded {
     let length = Duration::from_micros(gathered.since(gathered.last).unsigned_abs());
-    let mut total = Tally::default();
-    for window in gathered.windows.all() {
-        total.merge(&window.tally);
-    }
+    let total = total(&gathered.windows);
     let mut warnings = unreadable(&gathered, &total, options);
     let tallies: Vec<&Tally> = gathered.windows.all().iter().map(|it| &it.tally).collect();
     let workers = knee::workers(&tallies, gathered.step).filter(|_| warnings.is_empty());
-    if let Some(workers) = workers.as_ref().filter(|it| it.is_misfit) {
-        warnings.push(if workers.early > EARLY {
-            Warning::NotInOrder {
-                share: workers.early,
-            }
-        } else {
-            Warning::Misfit
-        });
-    }
+    warnings.extend(workers.as_ref().and_then(misfit));
     let beware = others(&gathered, longest, &repeats, &warnings, options);
     let answered = gathered.answered_until();
     let knee = knee_of(workers.as_ref());
@@ -138,11 +126,7 @@ pub fn conclude(
     let (queue, refused) = gathered.refusals.queue(&pool.workers);
     let timeout = timeout(&gathered.left, gathered.longest);
     // A proxy gives up after one and the same time; what comes at any time is the service's own.
-    let own = if timeout.is_measured() {
-        0
-    } else {
-        gathered.given_up
-    };
+    let own = gathered.given_up * u64::from(!timeout.is_measured());
     let curve = curve(&total, &pool, knee);
     let windows = windows(&gathered.windows, by, length, gathered.step, knee);
     let arrivals = load.rate.map(|rate| FirstTries {
@@ -174,6 +158,26 @@ pub fn conclude(
         is_without: longest.is_some(),
         is_closed,
     }
+}
+
+fn total(windows: &Windows) -> Tally {
+    let mut total = Tally::default();
+    for window in windows.all() {
+        total.merge(&window.tally);
+    }
+    total
+}
+
+/// Why no number of workers explains the times.
+fn misfit(workers: &knee::Workers) -> Option<Warning> {
+    let why = if workers.early > EARLY {
+        Warning::NotInOrder {
+            share: workers.early,
+        }
+    } else {
+        Warning::Misfit
+    };
+    workers.is_misfit.then_some(why)
 }
 
 /// Whether this is a doubt about the order or the times of requests, which how fast they were answered does not depend on.

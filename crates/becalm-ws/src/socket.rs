@@ -360,16 +360,17 @@ impl Socket {
 
     /// It is dialled again in any case if the login is renewed.
     fn lost_unless(&mut self, renews: bool, id: DialId, ended: Ended, now: Instant) {
-        let link = mem::replace(&mut self.link, Link::None);
-        if let Some(session) = &mut self.session {
-            session.disconnected();
-        }
         if ended.is_doubtful() {
             self.trust.doubt(now);
         }
         let worked_before = self.trust.lasts(self.client.restart_patience, now);
         let (closing, answering) = (&*self.client.closing, &*self.client.answering);
         let mut failure = ended.meaning(closing, answering, worked_before);
+        // The hooks have answered: one that panics takes no connection out of its place.
+        let link = mem::replace(&mut self.link, Link::None);
+        if let Some(session) = &mut self.session {
+            session.disconnected();
+        }
         // A dial that failed on its way has not used its own.
         let own = self.ticket.take();
         let ticket = ended.advice().and_then(|advice| advice.ticket);

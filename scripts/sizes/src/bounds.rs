@@ -5,11 +5,11 @@
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
     ("becalm", 22_150),
-    ("becalm-cli", 11_700),
-    ("becalm-ws", 7_900),
+    ("becalm-cli", 12_600),
+    ("becalm-ws", 8_250),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 115_500;
+pub const LINES_OF_ALL: usize = 125_500;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 2;
@@ -28,4 +28,4 @@ pub const ROOT: usize = 26;
 /// Lines of a function of the core.
 pub const FUNCTION_OF_CORE: usize = 60;
 /// Lines of a function elsewhere.
-pub const FUNCTION: usize = 80;
+pub const FUNCTION: usize = 100;

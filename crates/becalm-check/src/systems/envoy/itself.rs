@@ -171,6 +171,32 @@ fn only(reading: &mut Reading<'_>, key: &Key, what: &str) {
     reading.find(key.span, code::NOT_KNOWN, sentence, "");
 }
 
+/// What helps against a danger of a filter's retries, in Envoy's words.
+const REMEDIES: &[(&str, &str)] = &[
+    ("no-deadline", "set `timeout` of the request"),
+    ("no-total-time", "set `timeout` of the request"),
+    (
+        "attempt-timeout-fills-deadline",
+        "lower `max_interval`, after which an attempt ends, or `num_retries`, or raise `timeout`",
+    ),
+    (
+        "waits-exceed-deadline",
+        "lower `base_interval` or `num_retries`, or raise `timeout`",
+    ),
+    (
+        "hints-ignored",
+        "lower `num_retries`: such a policy heeds no Retry-After",
+    ),
+    (
+        "repeats-non-idempotent",
+        "leave `retry_policy` out where the server does not take a request twice",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "leave `retry_policy` out where the server does not take a request twice",
+    ),
+];
+
 fn of_filter<'a>(
     reading: &mut Reading<'a>,
     clusters: &Clusters<'a>,
@@ -247,34 +273,7 @@ fn of_filter<'a>(
         vec![name.to_owned()],
         key.span,
     );
-    in_own_words(
-        reading,
-        before,
-        &[
-            ("no-deadline", "set `timeout` of the request"),
-            ("no-total-time", "set `timeout` of the request"),
-            (
-                "attempt-timeout-fills-deadline",
-                "lower `max_interval`, after which an attempt ends, or `num_retries`, or raise `timeout`",
-            ),
-            (
-                "waits-exceed-deadline",
-                "lower `base_interval` or `num_retries`, or raise `timeout`",
-            ),
-            (
-                "hints-ignored",
-                "lower `num_retries`: such a policy heeds no Retry-After",
-            ),
-            (
-                "repeats-non-idempotent",
-                "leave `retry_policy` out where the server does not take a request twice",
-            ),
-            (
-                "repeats-what-may-be-done",
-                "leave `retry_policy` out where the server does not take a request twice",
-            ),
-        ],
-    );
+    in_own_words(reading, before, REMEDIES);
 }
 
 /// Connections of `tcp_proxy`, which are made again at once where no `backoff_options` are set.
