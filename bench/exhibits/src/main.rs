@@ -134,6 +134,7 @@ impl Report for Outcome {
             table: outcome::table(&self.contenders),
             legend: outcome::LEGEND,
             conclusion: self.judgement.conclusion.clone(),
+            more: "what the words mean, the report",
         }]
     }
 

@@ -93,12 +93,13 @@ impl Confirmed {
     pub fn ask_again(&mut self) -> Vec<Cmd> {
         let some = self.interrupted.len().min(AT_ONCE);
         let topics: Vec<_> = self.interrupted.drain(..some).collect();
-        let asks = topics
-            .into_iter()
-            .map(|(topic, is_wanted)| match is_wanted {
-                true => self.subscribe(topic),
-                false => self.unsubscribe(topic),
-            });
+        let asks = topics.into_iter().map(|(topic, is_wanted)| {
+            if is_wanted {
+                self.subscribe(topic)
+            } else {
+                self.unsubscribe(topic)
+            }
+        });
         asks.collect()
     }
 
