@@ -263,7 +263,9 @@ fn without_a_storm_strict_fails_and_the_conclusion_says_why() {
     let calm = ["--load", "20", "--no-html", "--quiet"];
     let strict = short(folder.path(), &[&calm[..], &["--strict"]].concat());
     assert_eq!(strict.status.code(), Some(1));
-    assert!(text(&strict.stdout).contains("No storm lasted under"));
+    // A machine that is too busy to keep the drill's time says so instead.
+    let said = text(&strict.stdout);
+    assert!(said.contains("No storm lasted under") || said.contains("This run is void"));
     assert!(
         text(&strict.stderr).contains("no storm can last"),
         "told in advance"

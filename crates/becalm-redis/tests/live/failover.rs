@@ -33,6 +33,10 @@ impl Pair {
         let redis = redis.commands(unpaid.expect("a valid policy")).build();
         let redis = redis.expect("valid settings");
         let () = redis.clone().set("k", "ready").await.expect("it is set");
+        // A replica has it a moment later.
+        while second.plain().get("k") != Ok(Some("ready".to_owned())) {
+            sleep(Duration::from_millis(5)).await;
+        }
         Self {
             first,
             second,
