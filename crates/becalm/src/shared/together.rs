@@ -17,7 +17,11 @@ use crate::time::Instant;
 /// What was paid for the last losses.
 #[cfg(feature = "std")]
 #[derive(Debug, Default)]
-pub(super) struct Together(Mutex<Vec<Charge>>);
+pub(super) struct Together {
+    charges: Mutex<Vec<Charge>>,
+    /// Held by the one that pays. Without it others would be denied what it has just taken, and stop, though their loss is paid for.
+    payer: Mutex<()>,
+}
 
 /// What was paid for one loss.
 #[cfg(feature = "std")]
@@ -45,12 +49,13 @@ impl Shared {
         if loss == Loss::IDLE || self.joins(loss) {
             return Some(());
         }
-        // Not under the lock: a budget may be foreign.
-        let token = self.withdraw(now, failure)?;
-        let paid = self.pays(loss, token);
-        if let Err(second) = paid {
-            self.refund(second);
+        let _alone = locked(&self.together().payer);
+        if self.joins(loss) {
+            return Some(());
         }
+        // Not with the charges locked: a budget may be foreign, and take its time.
+        let token = self.withdraw(now, failure)?;
+        self.pays(loss, token);
         Some(())
     }
 
@@ -89,13 +94,8 @@ impl Shared {
         true
     }
 
-    /// Notes what was paid; gives it back if another has paid meanwhile.
-    fn pays(&self, loss: Loss, token: Withdrawal) -> Result<(), Withdrawal> {
+    fn pays(&self, loss: Loss, token: Withdrawal) {
         let mut charges = self.charges();
-        if let Some(charge) = charges.iter_mut().find(|it| it.loss == loss) {
-            charge.retries = charge.retries.saturating_add(1);
-            return Err(token);
-        }
         if charges.len() >= KEPT {
             if let Some(over) = charges.iter().position(|it| it.retries == 0) {
                 charges.remove(over);
@@ -106,13 +106,20 @@ impl Shared {
             token: Some(token),
             retries: 1,
         });
-        Ok(())
     }
 
     fn charges(&self) -> MutexGuard<'_, Vec<Charge>> {
-        let together = self.together.get_or_init(Default::default);
-        together.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.together().charges)
     }
+
+    fn together(&self) -> &Together {
+        self.together.get_or_init(Default::default)
+    }
+}
+
+#[cfg(feature = "std")]
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A withdrawal says nothing to a reader.

@@ -436,3 +436,60 @@ async fn what_all_have_paid_is_given_back_once() {
     assert!(ended.iter().all(Result::is_ok));
     assert!((retrier.budget_fill() - full).abs() < 1e-9);
 }
+
+/// One token. Who takes it is slow to say so, until another asks or 50 ms have passed.
+#[derive(Debug, Default)]
+struct Slow {
+    asked: Mutex<u32>,
+    another: std::sync::Condvar,
+}
+
+impl RetryBudget for Slow {
+    fn deposit(&self, _: becalm::time::Instant) {}
+
+    fn withdraw(&self, _: becalm::time::Instant, _: &Failure) -> Option<Withdrawal> {
+        let mut asked = self.asked.lock().unwrap();
+        *asked += 1;
+        self.another.notify_all();
+        if *asked > 1 {
+            return None;
+        }
+        let alone = |asked: &mut u32| *asked == 1;
+        let waited = self.another.wait_timeout_while(asked, ms(50), alone);
+        drop(waited.unwrap());
+        // The other has been denied by now; that it stops takes a moment.
+        std::thread::sleep(ms(5));
+        Some(Withdrawal::of_micros(1_000_000))
+    }
+
+    fn refund(&self, _: Withdrawal) {}
+
+    fn fill(&self, _: becalm::time::Instant) -> f64 {
+        0.0
+    }
+}
+
+#[test]
+fn who_asks_while_another_pays_for_their_loss_is_not_denied() {
+    let policy = Policy::default().base(Duration::ZERO).attempts(2);
+    let budget = Arc::<Slow>::default();
+    let retrier = policy.builder().retry_budget(budget).build().unwrap();
+    let loss = Loss::unique();
+    let both = std::sync::Barrier::new(2);
+    let call = || {
+        let mut attempts = 0;
+        retrier.retry_blocking(|_| {
+            attempts += 1;
+            if attempts > 1 {
+                return Ok(());
+            }
+            both.wait();
+            Err(Lost::With(loss))
+        })
+    };
+    let ended = std::thread::scope(|scope| {
+        let all = [(); 2].map(|()| scope.spawn(call));
+        all.map(|it| it.join().unwrap().is_ok())
+    });
+    assert_eq!(ended, [true, true]);
+}
