@@ -1,4 +1,4 @@
-//! What is told where a policy of a file keeps a service down, or where nobody saw whether it does?
+//! What is told where a policy of a file keeps a service down, or where no study has seen whether it does?
 
 use crate::code::Code;
 use crate::finding::Finding;

@@ -74,7 +74,7 @@ pub fn begun(text: &str, holds: impl Fn(&str) -> bool) -> (String, bool) {
     (begun, true)
 }
 
-/// The first sentences of a text in at most so many lines, cut where even the first is longer. And whether it is all of it.
+/// The first sentences of a text in at most this many lines, cut where even the first is longer. And whether it is all of it.
 pub fn filled_within(most: usize, columns: usize, text: &str) -> (String, bool) {
     let lines = |it: &str| filled(columns, "", it);
     let (begun, is_all) = begun(text, |it| lines(it).lines().count() <= most);

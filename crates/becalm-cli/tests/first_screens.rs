@@ -295,7 +295,7 @@ fn s5_the_first_screen_of_a_check_has_the_verdict_and_the_worst_findings() {
     assert!(said.contains("[metastable]"), "it is told first: {judged}");
 }
 
-/// A log of four workers of 20 ms, at so many requests a second.
+/// A log of four workers of 20 ms, at this many requests a second.
 fn log(gap_us: u64) -> String {
     let mut state = 7_u64;
     let mut draw = |mean: u64| {

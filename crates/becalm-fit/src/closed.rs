@@ -13,7 +13,7 @@ use crate::{Knee, Known};
 const VARIES: f64 = 0.5;
 /// Of fewer others, one more or less is much.
 const LEAST: f64 = 2.0;
-/// A stretch has to be so many times as long as a request takes.
+/// A stretch has to be this many times as long as a request takes.
 const LONG: f64 = 20.0;
 
 /// The share of requests that found nearly as many others as all the others of their stretch did.

@@ -29,7 +29,7 @@ pub struct Concluded {
     pub fitted: Fitted,
     /// How far service times may differ for that.
     tolerance: usize,
-    /// Whether requests were left out although nobody said so.
+    /// Whether requests were left out unasked.
     is_without: bool,
     /// Whether its clients wait for their answers.
     is_closed: bool,
@@ -58,7 +58,7 @@ pub fn best(each: Vec<Concluded>) -> Fitted {
         .fitted
 }
 
-/// What the log says, without what is `longest` although nobody said so.
+/// What the log says, without requests above `longest`, which was not asked for.
 pub fn conclude(
     gathered: Gathered,
     repeats: Repeats,

@@ -48,9 +48,9 @@ pub struct Fit {
 
 /// So many requests tell what is long.
 const ENOUGH: usize = 2000;
-/// A request that takes so many times what half of them take, and so many microseconds, may be a long poll or a stream.
+/// A request that takes this many times what half of them take, and this many microseconds, may be a long poll or a stream.
 const LONG: (u64, u64) = (50, 5_000_000);
-/// One in so many that are slow makes a difference, if there are some.
+/// One in this many that are slow makes a difference, if there are some.
 const MANY: u64 = 200;
 const SOME: u64 = 20;
 

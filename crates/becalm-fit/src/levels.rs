@@ -46,7 +46,7 @@ const COMPARED: u64 = 400;
 const APART: usize = 2;
 
 impl Levels {
-    /// Begins to count, in stretches of so many microseconds, for a clock of such steps.
+    /// Begins to count, in stretches of this many microseconds, for a clock of such steps.
     pub fn begin(&mut self, length: i64, step: i64) {
         self.uncounted = step.saturating_mul(2);
         self.length = length

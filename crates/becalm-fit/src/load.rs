@@ -20,7 +20,7 @@ pub struct Load {
 
 /// Fewer first tries are no rate.
 const FEW: u64 = 10;
-/// The busiest of many stretches is within so many standard deviations.
+/// The busiest of many stretches is within this many standard deviations.
 const OF_MANY: f64 = 3.0;
 /// Nor are those of a shorter time.
 const SHORTEST: Duration = Duration::from_secs(1);

@@ -27,7 +27,7 @@ const LONGER: i64 = 60_000_000;
 const LONGEST_HOLD: i64 = 660_000_000;
 /// A line that is so far ahead of all before it was written by a clock that was wrong, unless the next is there, too.
 const LEAP: i64 = 3_600_000_000;
-/// At most so many requests, some 120 MB.
+/// At most this many requests, some 120 MB.
 const MOST_HELD: usize = 1 << 20;
 
 impl ByStart {

@@ -19,7 +19,7 @@ use crate::{By, Ended, Request};
 pub struct Reading {
     options: Options,
     client: Client,
-    /// In microseconds, where longer ones are left out although nobody said so.
+    /// In microseconds, where longer ones are left out unasked.
     longest: Option<u64>,
     order: ByStart,
     stamps: Stamps,
@@ -41,9 +41,9 @@ pub struct Reading {
 
 /// So many requests tell what is short.
 const ENOUGH: usize = 2000;
-/// One in so many may be left out.
+/// One in this many may be left out.
 const FEW: u64 = 10;
-/// A client that takes so many microseconds more than the upstream is slow.
+/// A client that takes this many microseconds more than the upstream is slow.
 const SLOW: u64 = 2_000;
 /// So many times what is usual between two starts, and a minute at least, is a hole: a night is none.
 const HOLE: (i64, i64) = (1000, 60_000_000);
@@ -68,7 +68,7 @@ impl Reading {
         }
     }
 
-    /// The same, without requests that take longer than so many microseconds.
+    /// A reading that leaves out requests above this length, in microseconds.
     pub fn without(&self, longest: u64) -> Self {
         let longest = Some(longest);
         Self {
@@ -77,7 +77,7 @@ impl Reading {
         }
     }
 
-    /// The same, where clients take their time before the service has their requests.
+    /// A reading in which clients take their time before the service has their requests.
     pub fn before(&self) -> Self {
         let client = Client::Before;
         Self {
@@ -91,12 +91,12 @@ impl Reading {
         self.client
     }
 
-    /// What is left out although nobody said so, in microseconds.
+    /// What is left out unasked, in microseconds.
     pub const fn longest(&self) -> Option<u64> {
         self.longest
     }
 
-    /// Whether what was left out although nobody said so is so little that the others tell the load: a backlog is no long poll.
+    /// Whether what was left out unasked is so little that the others tell the load: a backlog is no long poll.
     pub const fn tells_the_load(&self) -> bool {
         self.longest.is_none() || self.gathered.long * FEW <= self.gathered.requests
     }
@@ -129,7 +129,7 @@ impl Reading {
         }
     }
 
-    /// Takes in that so many lines could not be read, beside so many that were requests.
+    /// Takes in that this many lines could not be read, beside this many that were requests.
     pub fn unread(&mut self, lines: u64, requests: u64) {
         self.gathered.unread += lines;
         self.gathered.lines += requests;

@@ -41,7 +41,7 @@ impl Underway {
         }
     }
 
-    /// Counts answers from now on, in stretches of so many microseconds, for a clock of such steps.
+    /// Counts answers from now on, in stretches of this many microseconds, for a clock of such steps.
     pub fn begin(&mut self, stretch: i64, step: i64) {
         self.levels.begin(stretch, step);
     }

@@ -27,7 +27,7 @@ struct Service {
     loads: Vec<(f64, f64)>,
     /// Requests that may wait; others are refused at once.
     queue: usize,
-    /// From when to when a dependency makes each request take so many times as long.
+    /// From when to when a dependency makes each request take this many times as long.
     slow: Option<(f64, f64, f64)>,
     /// Whether refusals have a status of their own in the series.
     tells: bool,

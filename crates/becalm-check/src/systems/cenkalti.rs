@@ -22,7 +22,7 @@ pub fn exponential(first: Duration, multiplier: f64, most: Duration) -> Policy {
         .deadline(MAX_ELAPSED)
 }
 
-/// The same wait each time.
+/// A constant wait, as both name it.
 pub fn constant(wait: Duration) -> Policy {
     let policy = bare().backoff(Backoff::Fixed).base(wait);
     if wait.is_zero() {

@@ -13,9 +13,9 @@ use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
 
 use super::envoy::{KEYS, Words, timeouts};
-use super::kubernetes::{REFUSES, check, is_number, is_of};
+use super::kubernetes::{REFUSES, annotations, check, is_number, is_of};
 use crate::code::{self, Code};
-use crate::document::{Document, Key, Node, Span};
+use crate::document::{Document, Node, Span};
 use crate::evidence::Evidence;
 use crate::hints::looks_like_retries;
 use crate::list::list;
@@ -79,15 +79,8 @@ const ANNOTATIONS: &[&str] =
     list!("retry-on num-retries per-try-timeout response-timeout request-timeout max-retries");
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {
-    is_of(document, "projectcontour.io") || annotations(document).any(|(name, _, _)| is_about(name))
-}
-
-fn annotations<'a>(
-    document: &Document<'a>,
-) -> impl Iterator<Item = (&'a str, &'a Key, &'a Node)> + use<'a> {
-    let all = document.at(&["metadata", "annotations"]);
-    let all = all.map_or(&[][..], Node::entries).iter();
-    all.filter_map(|(key, node)| Some((key.name.strip_prefix(PREFIX)?, key, node)))
+    is_of(document, "projectcontour.io")
+        || annotations(document, PREFIX).any(|(name, _, _)| is_about(name))
 }
 
 fn is_about(name: &str) -> bool {
@@ -186,7 +179,7 @@ fn words(reading: &mut Reading<'_>, retry: &Node) -> Words {
 fn of_ingress(reading: &mut Reading<'_>) {
     let document = reading.document;
     let kind = document.at(&["kind"]).and_then(Node::text).unwrap_or("?");
-    for (name, key, node) in annotations(&document).filter(|(name, _, _)| is_about(name)) {
+    for (name, key, node) in annotations(&document, PREFIX).filter(|(name, _, _)| is_about(name)) {
         key.asked.set(true);
         let owner = if name == "max-retries" {
             "Service"
@@ -218,7 +211,7 @@ fn of_ingress(reading: &mut Reading<'_>) {
     // What is not understood is passed over.
     reading.misread = code::NOT_UNDERSTOOD;
     let value = |wanted: &str| {
-        let mut all = annotations(&document).filter(|(name, _, _)| *name == wanted);
+        let mut all = annotations(&document, PREFIX).filter(|(name, _, _)| *name == wanted);
         all.next().map(|(_, key, node)| (key, node))
     };
     let node = |wanted: &str| value(wanted).map(|(_, it)| it);

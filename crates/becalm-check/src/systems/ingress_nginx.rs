@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use super::nginx;
+use super::{kubernetes, nginx};
 use crate::code;
-use crate::document::{Document, Node};
+use crate::document::{Document, Key, Node};
 use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
@@ -67,16 +67,12 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
     all.any(|(name, _, _)| name.starts_with(NEXT))
 }
 
-/// Those of ingress-nginx, by their names without the prefix.
+/// Those of an ingress, by their names without the prefix.
 fn annotations<'a>(
     document: &Document<'a>,
-) -> impl Iterator<Item = (&'a str, &'a crate::document::Key, &'a Node)> {
+) -> impl Iterator<Item = (&'a str, &'a Key, &'a Node)> + use<'a> {
     let is_ingress = document.says(&["kind"], "Ingress");
-    let all = document
-        .at(&["metadata", "annotations"])
-        .filter(|_| is_ingress);
-    let all = all.map_or(&[][..], Node::entries).iter();
-    all.filter_map(|(key, node)| Some((key.name.strip_prefix(PREFIX)?, key, node)))
+    kubernetes::annotations(document, PREFIX).filter(move |_| is_ingress)
 }
 
 pub(super) fn read(reading: &mut Reading<'_>) {

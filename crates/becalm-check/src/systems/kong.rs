@@ -14,7 +14,7 @@ use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
 use super::nginx;
 use crate::code;
-use crate::document::{Document, Key, Node};
+use crate::document::{Document, Node};
 use crate::evidence::Evidence;
 use crate::hints::looks_like_retries;
 use crate::list::list;
@@ -22,7 +22,7 @@ use crate::mapping::{Draft, Origin};
 use crate::meant::{did_you_mean, slip_of};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Refuses, Remedies, Schema, System};
-use crate::systems::kubernetes::{is_number, is_of};
+use crate::systems::kubernetes::{annotations, is_number, is_of};
 use crate::told::Told;
 
 pub(super) const KONG: System = System {
@@ -84,20 +84,11 @@ const MOST: u32 = 32_767;
 pub(super) fn recognises(document: &Document<'_>) -> bool {
     document.at(&["_format_version"]).is_some()
         || is_kong_ingress(document)
-        || annotations(document).any(|(name, _, _)| is_about(name))
+        || annotations(document, PREFIX).any(|(name, _, _)| is_about(name))
 }
 
 fn is_kong_ingress(document: &Document<'_>) -> bool {
     is_of(document, "configuration.konghq.com") && document.says(&["kind"], "KongIngress")
-}
-
-/// Those of Kong, by their names without the prefix.
-fn annotations<'a>(
-    document: &Document<'a>,
-) -> impl Iterator<Item = (&'a str, &'a Key, &'a Node)> + use<'a> {
-    let all = document.at(&["metadata", "annotations"]);
-    let all = all.map_or(&[][..], Node::entries).iter();
-    all.filter_map(|(key, node)| Some((key.name.strip_prefix(PREFIX)?, key, node)))
 }
 
 /// Whether an annotation is one of those that are read, or looks like retries.
@@ -165,7 +156,7 @@ fn of_file(reading: &mut Reading<'_>) {
     }
 }
 
-/// Protocols of connections, of which nothing but connecting is repeated.
+/// Protocols of connections: connecting alone is repeated.
 const STREAMS: &[&str] = list!("tcp tls udp tls_passthrough");
 
 /// `http://orders:80/path` to `orders`.
@@ -209,7 +200,7 @@ fn of_annotations(reading: &mut Reading<'_>) {
     let document = reading.document;
     let kind = document.at(&["kind"]).and_then(Node::text).unwrap_or("?");
     let mut span = document.start();
-    for (name, key, node) in annotations(&document).filter(|(name, _, _)| is_about(name)) {
+    for (name, key, node) in annotations(&document, PREFIX).filter(|(name, _, _)| is_about(name)) {
         key.asked.set(true);
         if span == document.start() {
             span = key.span;
@@ -239,7 +230,7 @@ fn of_annotations(reading: &mut Reading<'_>) {
     // What is no number is passed over.
     reading.misread = code::NOT_UNDERSTOOD;
     let value = |wanted: &str| {
-        let mut all = annotations(&document).filter(|(name, _, _)| *name == wanted);
+        let mut all = annotations(&document, PREFIX).filter(|(name, _, _)| *name == wanted);
         all.next().map(|(_, _, node)| node)
     };
     let name = document.at(&["metadata", "name"]).and_then(Node::text);

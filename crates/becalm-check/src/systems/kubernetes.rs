@@ -1,7 +1,7 @@
 //! How do Kubernetes' resources name what they are, and whom they are about?
 
 use crate::code;
-use crate::document::{Document, Node, Value};
+use crate::document::{Document, Key, Node, Value};
 use crate::meant::did_you_mean;
 use crate::reading::Reading;
 use crate::system::Refuses;
@@ -81,19 +81,31 @@ pub fn is_same(one: &str, other: &str) -> bool {
 pub fn named(resource: &Node) -> String {
     let text = |path: &[&str]| resource.at(path).and_then(Node::text);
     let name = text(&["metadata", "name"]).unwrap_or("?");
-    let name = match text(&["metadata", "namespace"]) {
+    let name = match namespace(resource) {
         Some(namespace) => format!("{namespace}/{name}"),
         None => name.to_owned(),
     };
     format!("{} {name}", text(&["kind"]).unwrap_or("?"))
 }
 
+/// The annotations of a resource with this prefix, by their names without it.
+pub fn annotations<'a>(
+    document: &Document<'a>,
+    prefix: &'static str,
+) -> impl Iterator<Item = (&'a str, &'a Key, &'a Node)> + use<'a> {
+    let all = document.at(&["metadata", "annotations"]);
+    let all = all.map_or(&[][..], Node::entries).iter();
+    all.filter_map(move |(key, node)| Some((key.name.strip_prefix(prefix)?, key, node)))
+}
+
+/// The namespace of a resource, where its file says it.
+pub fn namespace(resource: &Node) -> Option<&str> {
+    resource.at(&["metadata", "namespace"])?.text()
+}
+
 /// Whether two resources may be of one namespace.
 pub fn is_beside(one: &Node, other: &Node) -> bool {
-    fn of(it: &Node) -> Option<&str> {
-        it.at(&["metadata", "namespace"]).and_then(Node::text)
-    }
-    !matches!((of(one), of(other)), (Some(a), Some(b)) if a != b)
+    !matches!((namespace(one), namespace(other)), (Some(a), Some(b)) if a != b)
 }
 
 /// Which of two resources that say the same thing holds: the one that was created first. `None` where the files do not say it.

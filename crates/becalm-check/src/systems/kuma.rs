@@ -241,7 +241,7 @@ fn of_tcp(
     reading.map(draft, title, names.to_vec(), key.span);
 }
 
-/// What is repeated, of which methods, and whether the file says so.
+/// What is repeated, for which methods, and whether the file says so.
 struct Repeated<'n> {
     words: Words,
     methods: Methods,

@@ -37,7 +37,7 @@ const HTTP_AUTHZ: &str = "{name: a, typed_config: {\"@type\": type.googleapis.co
 const GRPC_AUTHZ: &str = "{name: a, typed_config: {\"@type\": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz, transport_api_version: V3, grpc_service: {envoy_grpc: {cluster_name: asked}, timeout: 5s, REST}}}";
 const JWKS: &str = "{name: a, typed_config: {\"@type\": type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication, providers: {a: {issuer: a, remote_jwks: {http_uri: {uri: \"http://asked/keys\", cluster: asked, timeout: 5s}, REST}}}, rules: [{match: {prefix: /}, requires: {provider_name: a}}]}}";
 
-/// `{"alg":"RS256"}`, `{"iss":"a"}`, and a signature that nobody made.
+/// `{"alg":"RS256"}`, `{"iss":"a"}`, and an invented signature.
 const TOKEN: &str = "Authorization: Bearer eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJhIn0.c2ln\r\n";
 
 /// Of a retry policy: short waits, which are how long an attempt lasts, too.

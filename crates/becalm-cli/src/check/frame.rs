@@ -9,7 +9,7 @@ use becalm_report::terminal::{Painter, wrap};
 
 use super::input::Input;
 
-/// The finding with its sentence, its place, the line under its number, and the remedy, in so many columns.
+/// The finding with its sentence, its place, the line under its number, and the remedy, in this many columns.
 pub fn frame(finding: &Finding, file: Option<&Input>, columns: usize, painter: Painter) -> String {
     let colour = colour(finding.severity);
     let kind = format!("{}[{}]:", finding.severity.as_str(), finding.code);
@@ -72,7 +72,7 @@ pub fn numbered(finding: &Finding, shown: &Snippet) -> String {
     format!("{number} | {}\n{margin} | {before}{mark}", shown.line)
 }
 
-/// The text in lines of so many columns, those behind the first further in.
+/// The text in lines of this many columns, those behind the first further in.
 pub fn hanging(text: &str, columns: usize, further: usize) -> Vec<String> {
     let mut lines = wrap(text, columns.saturating_sub(further));
     for line in lines.iter_mut().skip(1) {
@@ -83,7 +83,7 @@ pub fn hanging(text: &str, columns: usize, further: usize) -> Vec<String> {
 
 const CUT: &str = "...";
 
-/// What is shown around the place, in so many columns.
+/// What is shown around the place, in this many columns.
 fn narrowed(shown: Snippet, columns: usize) -> Snippet {
     let letters: Vec<char> = shown.line.chars().collect();
     if letters.len() <= columns {

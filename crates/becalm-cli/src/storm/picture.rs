@@ -74,7 +74,7 @@ impl Drawing {
         }
     }
 
-    /// In at most so many lines, if it can be read in them.
+    /// In at most this many lines, if it can be read in them.
     pub fn within(&self, most: usize, width: usize, painter: Painter) -> Option<String> {
         let heights = (FEWEST_LINES..=LINES).rev();
         let mut drawn = heights.map(|height| self.to_terminal(width, height, painter));

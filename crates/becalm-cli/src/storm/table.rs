@@ -87,7 +87,7 @@ const MARK: &str = "*";
 /// What the mark means.
 pub const NOTE: &str = "* of the calls that succeeded, of which there are few: the service is down";
 
-/// What the marks of a study's figures mean, in so many columns; nothing where there is none.
+/// What the marks of a study's figures mean, in this many columns; nothing where there is none.
 pub fn note(study: &Study, width: usize) -> String {
     if has_marks(study) {
         filled(width, "", NOTE)

@@ -13,7 +13,7 @@ use super::told::Told;
 use super::{first, remedy, table};
 use crate::wording::{filled, filled_within};
 
-/// The first screen, and below the fold the rest, in so many columns.
+/// The first screen, and below the fold the rest, in this many columns.
 pub fn text(told: &Told, written: &[PathBuf], width: usize, painter: Painter) -> String {
     let study = &told.study;
     let (mut text, shown) = first_screen(told, width, painter);

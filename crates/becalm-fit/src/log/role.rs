@@ -20,7 +20,7 @@ pub enum Role {
     Method,
     /// For what.
     Target,
-    /// The same for all attempts of one call.
+    /// An id that all attempts of one call share.
     Id,
     /// Who answered.
     Upstream,

@@ -42,7 +42,7 @@ impl Stamp {
         Self::of(micros, 0)
     }
 
-    /// Seconds, milliseconds, microseconds or nanoseconds since the epoch, of which this century leaves one.
+    /// Seconds, milliseconds, microseconds or nanoseconds since the epoch, and this century leaves one of them.
     pub fn by_size(text: &[u8]) -> Option<Self> {
         let end = text.iter().position(|byte| *byte == b'.');
         let whole = whole_number(&text[..end.unwrap_or(text.len())])?;

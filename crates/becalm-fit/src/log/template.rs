@@ -149,7 +149,7 @@ impl Template {
         Ok(template)
     }
 
-    /// The same, of a program that writes seconds with a decimal point.
+    /// Takes durations for seconds only where they have a decimal point.
     pub fn decimal(mut self) -> Self {
         for piece in &mut self.pieces {
             if piece.field == Field::Duration(SECOND) {

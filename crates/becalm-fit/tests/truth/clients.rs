@@ -13,13 +13,13 @@ use crate::written::{self, Proxy};
 /// What the clients of a log are like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Clients {
-    /// This share of them takes so many milliseconds to take their answers; a proxy writes the log.
+    /// This share of them takes this many milliseconds to take their answers; a proxy writes the log.
     Slow(Proxy, f64, (u64, u64)),
     /// Or to send their requests.
     Uploading(f64, (u64, u64)),
     /// As they are in the truth.
     Plain,
-    /// And a log in steps of so many microseconds.
+    /// And a log in steps of this many microseconds.
     InSteps(i64),
     /// So many long polls in a second beside them, of 20 to 30 s.
     WithPolls(f64),

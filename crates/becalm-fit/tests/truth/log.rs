@@ -28,7 +28,7 @@ pub struct Truth {
     pub retries: Option<Retries>,
     /// So many come at once, on average; as likely fewer as more.
     pub batch: u32,
-    /// Beside the load, so many users, each of whom thinks for so many seconds, on average, when it is answered, and asks again.
+    /// Beside the load, this many users, each of whom thinks for this many seconds, on average, when it is answered, and asks again.
     pub users: u32,
     pub think: f64,
     pub seed: u64,

@@ -22,7 +22,7 @@ impl Proxy {
 /// The day of [`crate::log::BEGIN`], on which no log ends.
 const DAY: i64 = 1_790_000_000 / 86_400 * 86_400;
 
-/// Hours, minutes and seconds of that day, with so many digits behind.
+/// Hours, minutes and seconds of that day, with this many digits behind.
 fn clock(micros: i64, digits: usize) -> String {
     let (second, rest) = (micros / 1_000_000 - DAY, micros % 1_000_000);
     let fraction = format!("{rest:06}");

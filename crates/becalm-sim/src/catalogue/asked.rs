@@ -147,7 +147,7 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Each contender, and what is measured of so many runs of its world, the first with the seed of the plan. The recordings of
+    /// Each contender, and what is measured of this many runs of its world, the first with the seed of the plan. The recordings of
     /// all of them would be too much to keep.
     pub fn runs<'c, T: Send>(
         &self,

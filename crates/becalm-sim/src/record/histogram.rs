@@ -45,7 +45,7 @@ impl Histogram {
         self.total += other.total;
     }
 
-    /// Takes out the times of another, all of which were added.
+    /// Takes out the times of another, which were all added.
     pub(crate) fn take_out(&mut self, other: &Self) {
         for (count, less) in self.counts.iter_mut().zip(&other.counts) {
             *count = count.saturating_sub(*less);

@@ -30,7 +30,7 @@ impl Endings {
         self.gave_up += other.gave_up;
     }
 
-    /// Takes out those of another stretch, all of which were added.
+    /// Takes out those of another stretch, which were all added.
     pub(crate) fn take_out(&mut self, other: &Self) {
         self.latency.take_out(&other.latency);
         self.gave_up = self.gave_up.saturating_sub(other.gave_up);

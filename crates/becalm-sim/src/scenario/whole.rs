@@ -18,8 +18,8 @@ pub struct Scenario {
     pub name: String,
     /// How long a run lasts.
     pub horizon: Duration,
-    /// Whether a study may make runs longer where they are too short to say what comes of the triggers: the horizon is
-    /// nobody's wish. Default no.
+    /// Whether a study may make runs longer where they are too short to say what comes of the triggers, since no
+    /// file and no flag sets the horizon. Default no.
     pub goes_on: bool,
     /// The step in which everything is counted. Default 100 ms.
     pub bucket: Duration,

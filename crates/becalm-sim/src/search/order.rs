@@ -10,7 +10,7 @@ pub(crate) fn ends_of_quantile(values: &[f64], share: f64) -> Option<(f64, f64)>
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let runs = u32::try_from(sorted.len()).ok()?;
-    // How likely it is that at most so many values lie below the quantile.
+    // How likely it is that at most this many values lie below the quantile.
     let mut at_most = 0.0;
     let (mut low, mut high) = (None, None);
     for (rank, value) in (0..runs).zip(&sorted) {

@@ -121,7 +121,7 @@ fn count<T>(these: impl Iterator<Item = T>) -> u32 {
     u32::try_from(these.count()).unwrap_or(u32::MAX)
 }
 
-/// What a verdict makes of so many runs that are back.
+/// What a verdict makes of this many runs that are back.
 fn kind(back: Proportion) -> (bool, bool) {
     (back.is_mostly(), back.is_all())
 }

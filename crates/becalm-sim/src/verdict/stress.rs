@@ -98,8 +98,8 @@ impl Stress {
         })
     }
 
-    /// Runs it so many times, with the seeds of the scenario itself: what differs is the case alone. How long it is asked about
-    /// is nobody's wish, so that runs which are not back go on.
+    /// Runs it this many times, with the seeds of the scenario itself: what differs is the case alone. No file
+    /// and no flag says how long, so that runs which are not back go on.
     pub(super) fn suffered<R: Fn(&Scenario, u64) -> Recording + Sync>(
         &self,
         runs: &Runs<'_, R>,

@@ -133,7 +133,7 @@ const MOST_EVENTS: u64 = 5_000_000;
 
 /// The scenario with four times as much time after its triggers, or a minute more: what is not back by then is taken to stay down.
 ///
-/// `None` where nobody would call any more, as recorded arrivals have an end; and where a run takes so many events that
+/// `None` where nobody would call any more, as recorded arrivals have an end; and where a run takes this many events that
 /// one which goes on would take more than it may.
 pub(super) fn prolonged(scenario: &Scenario, events: u64) -> Option<Scenario> {
     let mut populations = scenario.populations.iter();

@@ -5,7 +5,7 @@ use super::sniff::{END, step};
 /// What has gone out of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answering {
-    /// So much of [`CHUNKED`] matches, and so many of the four that end the head.
+    /// So much of [`CHUNKED`] matches, and this many of the four that end the head.
     Head(u8, u8),
     /// A chunk of this size so far, and whether its line goes on.
     Size(usize, bool),

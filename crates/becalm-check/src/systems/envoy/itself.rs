@@ -164,7 +164,7 @@ fn entry_unasked<'n>(node: &'n Node, name: &str) -> Option<(&'n Key, &'n Node)> 
         .filter(|(_, node)| !node.is_null())
 }
 
-/// A policy of which little is read.
+/// A policy that is read in small parts alone.
 fn only(reading: &mut Reading<'_>, key: &Key, what: &str) {
     key.asked.set(true);
     let sentence = format!("of this `{}` {what}; no policy is made of it", key.name);

@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use super::handed::{Given, Root, is_of_sidecars, of_mesh};
-use super::rule::namespace;
+use super::super::kubernetes::namespace;
+use super::given::{Given, Root, is_of_sidecars, of_mesh};
 use crate::document::{Node, Together};
 
 /// A resource, and its file.

@@ -3,42 +3,12 @@
 //! `mergeHTTPRoute` of `pilot/pkg/model/virtualservice.go`: a delegate's route takes `timeout` and `retries` of the root's.
 //! `translateRoute` of `pilot/pkg/networking/core/route/route.go`: a route without `retries` takes those of the mesh.
 
-use super::super::kubernetes::{is_beside, is_older, named};
+use super::super::kubernetes::{is_beside, is_older, named, namespace};
 use super::files::Files;
-use super::rule::namespace;
+use super::given::{Root, is_of_sidecars};
 use crate::code;
-use crate::document::{Document, Key, Node};
+use crate::document::{Document, Node};
 use crate::reading::Reading;
-
-/// Something that is said, and in which file.
-#[derive(Debug, Clone, Copy)]
-pub struct Given<'a, 'n> {
-    pub file: &'a str,
-    pub key: &'n Key,
-    pub node: &'n Node,
-}
-
-impl<'a, 'n> Given<'a, 'n> {
-    /// What stands under this key, if anything.
-    pub fn of(file: &'a str, node: &'n Node, name: &str) -> Option<Self> {
-        let (key, node) = node.entry(name).filter(|(_, it)| !it.is_null())?;
-        Some(Self { file, key, node })
-    }
-}
-
-/// A route that delegates, and its `VirtualService`.
-#[derive(Debug, Clone, Copy)]
-pub struct Root<'a> {
-    pub file: &'a str,
-    pub service: &'a Node,
-    pub route: &'a Node,
-}
-
-impl<'a> Root<'a> {
-    pub fn given(&self, name: &str) -> Option<Given<'a, 'a>> {
-        Given::of(self.file, self.route, name)
-    }
-}
 
 /// The routes of the files that delegate to this document.
 pub fn roots<'a>(document: &Document<'a>, files: &Files<'a>) -> Vec<Root<'a>> {
@@ -130,12 +100,6 @@ pub fn overridden(reading: &mut Reading<'_>, spec: &Node, files: &Files<'_>) -> 
     holds.is_some()
 }
 
-/// Whether sidecars read this `VirtualService`, and not gateways alone.
-pub fn is_of_sidecars(service: &Node) -> bool {
-    let gateways = service.list(&["spec", "gateways"]);
-    gateways.is_empty() || gateways.iter().any(|it| it.text() == Some("mesh"))
-}
-
 /// Whether a `delegate` of this root is this resource. Without a namespace it is one of the root's.
 fn is_named(resource: &Node, delegate: &Node, root: &Node) -> bool {
     let name = delegate.get("name").and_then(Node::text);
@@ -144,17 +108,4 @@ fn is_named(resource: &Node, delegate: &Node, root: &Node) -> bool {
     let differ = matches!((within, namespace(resource)), (Some(a), Some(b)) if a != b);
     let own = resource.at(&["metadata", "name"]).and_then(Node::text);
     name.is_some() && name == own && !differ
-}
-
-/// The retries of routes that have none, in the configuration of the mesh: of an `IstioOperator`, of the operator's
-/// `Istio`, or of the chart's values.
-pub fn of_mesh(tree: &Node) -> Option<(&Key, &Node)> {
-    let places: [&[&str]; 3] = [
-        &["meshConfig"],
-        &["spec", "meshConfig"],
-        &["spec", "values", "meshConfig"],
-    ];
-    let mut found = places.iter().filter_map(|it| tree.at(it));
-    let found = found.find_map(|it| it.entry("defaultHttpRetryPolicy"));
-    found.filter(|(_, it)| it.is_table())
 }

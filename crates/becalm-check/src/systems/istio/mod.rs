@@ -6,6 +6,7 @@
 //! What is written there is Envoy's: its time-outs and its draws of delays.
 
 mod files;
+mod given;
 mod handed;
 mod retries;
 mod rule;
@@ -26,7 +27,7 @@ use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
 pub(super) use files::Files;
-use handed::{Given, Root};
+use given::{Given, Root};
 
 pub(super) const ISTIO: System = System {
     name: "istio",
@@ -96,7 +97,7 @@ const REMEDIES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {
-    is_of(document, GROUP) || document.tree.and_then(handed::of_mesh).is_some()
+    is_of(document, GROUP) || document.tree.and_then(given::of_mesh).is_some()
 }
 
 const GROUP: &str = "networking.istio.io";
@@ -122,7 +123,7 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     let Some(tree) = document.tree else {
         return;
     };
-    if let Some((key, policy)) = handed::of_mesh(tree) {
+    if let Some((key, policy)) = given::of_mesh(tree) {
         check(reading, Some(policy), "`defaultHttpRetryPolicy`", RETRIES);
         let name = "routes without `retries`".to_owned();
         of_route(

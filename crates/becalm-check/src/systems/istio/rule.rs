@@ -5,7 +5,7 @@ use std::time::Duration;
 use becalm::Budget;
 
 use super::super::envoy::{at_most, at_most_share};
-use super::super::kubernetes::{check, is_older, is_same, named};
+use super::super::kubernetes::{check, is_older, is_same, named, namespace};
 use super::files::At;
 use super::{Files, nothing, of_route};
 use crate::code;
@@ -141,10 +141,6 @@ pub fn alone<'a>(reading: &mut Reading<'a>, spec: &Node, files: &'a Files<'a>) {
             of_rule(reading, draft, [Some(policy), whole]);
         },
     );
-}
-
-pub fn namespace(resource: &Node) -> Option<&str> {
-    resource.at(&["metadata", "namespace"])?.text()
 }
 
 /// Whether two hosts, each in a resource of this namespace, are one: a short name is one of the resource's namespace

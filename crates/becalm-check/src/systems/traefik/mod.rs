@@ -127,7 +127,7 @@ impl Source {
         self.entry(node, name).map(|(_, node)| node)
     }
 
-    /// Tells of fields that there are not; `is_told` says of which.
+    /// Tells of fields that the schema lacks; `is_told` selects them.
     fn check(
         self,
         reading: &mut Reading<'_>,

@@ -228,7 +228,7 @@ struct Found {
     count: f64,
 }
 
-/// The 97.5th percentile of the normal distribution: of so many delays Student's is the same.
+/// The 97.5th percentile of the normal distribution: of this many delays Student's is the same.
 const NORMAL: f64 = 1.96;
 
 impl Found {
