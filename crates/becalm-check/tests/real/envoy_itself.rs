@@ -207,12 +207,9 @@ async fn tcp_proxy_connects_as_often_as_the_mapping_says() {
         let _ = stream.expect("it listens").read_to_end(&mut answer).await;
         end(process).await;
         let log = std::fs::read_to_string(log).expect("a log");
-        let expected = attempts(mapping(&checked), "GET", Fails::Refuses).to_string();
-        // The connection that found that it listens is one, too.
-        let counted: Vec<_> = log.lines().collect();
-        assert!(
-            !counted.is_empty() && counted.iter().all(|it| *it == expected),
-            "{fields}: {counted:?}, and not {expected}"
-        );
+        let expected = attempts(mapping(&checked), "GET", Fails::Refuses);
+        // The connection that found that it listens is one, too, and may leave before its last attempt.
+        let counted = log.lines().map(|it| it.parse().expect("a count"));
+        assert_eq!(counted.max(), Some(expected), "{fields}");
     }
 }

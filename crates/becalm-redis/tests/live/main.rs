@@ -8,6 +8,7 @@ mod dedicated;
 mod driver;
 #[cfg(feature = "streams")]
 mod failover;
+#[cfg(feature = "streams")]
 mod faults;
 mod fleet;
 mod fleet_processes;
