@@ -50,6 +50,7 @@ impl Proxy {
     }
 
     /// From here on new connections go to this server.
+    #[cfg(feature = "streams")]
     pub fn switch(&self, server: u16) {
         self.state.server.store(server, Ordering::SeqCst);
     }
