@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
+use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
@@ -38,6 +39,9 @@ pub enum Does {
     AnswerAfter(u16, Duration),
     /// Reads it all, answers this status with this header.
     AnswerWith(u16, &'static str, String),
+    /// Reads it all, ends the call of gRPC with this code, without a message; and says when to come back, by
+    /// `grpc-retry-pushback-ms`.
+    EndCall(u8, Option<&'static str>),
     /// Answers this status before it reads the body.
     AnswerEarly(u16),
     /// Reads it all, answers 503 with a body of this length, which pauses in its middle.
@@ -288,6 +292,17 @@ async fn answer(
             let mut answer = with_status(status, Pieces::new(0, 1));
             let value = value.parse().expect("a header");
             answer.headers_mut().insert(name, value);
+            answer
+        }
+        Does::EndCall(code, pushback) => {
+            let mut answer = with_status(200, Pieces::new(0, 1));
+            let headers = answer.headers_mut();
+            // What says otherwise is an answer of HTTP to some clients, and has no code.
+            headers.insert("content-type", HeaderValue::from_static("application/grpc"));
+            headers.insert("grpc-status", HeaderValue::from(u16::from(code)));
+            if let Some(word) = pushback {
+                headers.insert("grpc-retry-pushback-ms", HeaderValue::from_static(word));
+            }
             answer
         }
         Does::RejectWith(length) => {

@@ -333,7 +333,7 @@ async fn run(case: &Case, does: Does, is_refusing: bool) -> Running {
 pub fn does(fails: Fails) -> Does {
     match fails {
         Fails::Status(status) => Does::Answer(status),
-        Fails::Code(code) => Does::AnswerWith(200, "grpc-status", code.to_string()),
+        Fails::Code(code) => Does::EndCall(code, None),
         Fails::Stalls => Does::Stall,
         _ => Does::CloseAfterRequest,
     }

@@ -104,7 +104,7 @@ pub fn config(fields: &str, beside: &str, beneath: &str) -> String {
 }
 
 /// Configs, the code with which the server answers, and how many calls are made.
-fn cases() -> Vec<(String, u8, usize)> {
+pub fn cases() -> Vec<(String, u8, usize)> {
     let plain = |fields| (config(fields, "", ""), 14, 1);
     let mut cases = vec![
         plain(""),
@@ -208,7 +208,7 @@ fn cases() -> Vec<(String, u8, usize)> {
 }
 
 /// Whether a note says so: the file may be for generators, or holds no retries and cannot be read.
-fn is_told_refused(checked: &Checked) -> bool {
+pub fn is_told_refused(checked: &Checked) -> bool {
     checked.findings.iter().any(|it| {
         it.code == "cannot-read" || it.sentence.contains("a client of gRPC refuses the config")
     })
@@ -220,7 +220,7 @@ async fn tries(of: Of) {
     }
     let mut wrong = Vec::new();
     for (config, code, times) in cases() {
-        let answer = Does::AnswerWith(200, "grpc-status", code.to_string());
+        let answer = Does::EndCall(code, None);
         let server = Server::start(Version::Http2, vec![answer; 40]).await;
         let ended = of.call(&server, &config, times).await;
         let checked = read(of.system(), &config);
@@ -262,7 +262,7 @@ async fn both_wait_as_long_as_the_mapping_says() {
             let checked = read(of.system(), &text);
             let mut waits = Vec::new();
             for _ in 0..3 {
-                let answer = Does::AnswerWith(200, "grpc-status", "14".to_owned());
+                let answer = Does::EndCall(14, None);
                 let server = Server::start(Version::Http2, vec![answer; 9]).await;
                 of.call(&server, &text, 1).await;
                 let seen = server.seen();
@@ -279,6 +279,20 @@ async fn both_wait_as_long_as_the_mapping_says() {
     }
 }
 
+/// Other clients begin it once more.
+#[tokio::test]
+async fn c_core_counts_a_stream_that_is_refused() {
+    if !Of::Core.is_there().await {
+        return;
+    }
+    let text = config("", "", "");
+    let checked = read(Of::Core.system(), &text);
+    let expected = calls(checked.mappings.first(), Fails::Code(14), 1);
+    let server = Server::start(Version::Http2, vec![Does::RefuseStream; 40]).await;
+    Of::Core.call(&server, &text, 1).await;
+    assert_eq!(server.count(), expected);
+}
+
 #[tokio::test]
 async fn grpc_js_takes_what_stands_behind_the_point_as_nanoseconds() {
     if !Of::Js.is_there().await {
@@ -289,7 +303,7 @@ async fn grpc_js_takes_what_stands_behind_the_point_as_nanoseconds() {
         let text = config(waits, &format!(", \"timeout\": \"{timeout}\""), "");
         let checked = read(Of::Js.system(), &text);
         let deadline = checked.mappings[0].policy.deadline.expect("a deadline");
-        let answer = Does::AnswerWith(200, "grpc-status", "14".to_owned());
+        let answer = Does::EndCall(14, None);
         let server = Server::start(Version::Http2, vec![answer; 9]).await;
         Of::Js.call(&server, &text, 1).await;
         let whole: u64 = timeout

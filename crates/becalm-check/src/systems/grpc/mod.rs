@@ -3,8 +3,9 @@
 //! The JSON form of `ServiceConfig` (grpc/grpc-proto, `service_config.proto`; gRFC A6), as two clients of gRPC read
 //! it, which were run: C-core 1.85.1 (C++, Python, Ruby, PHP), and grpc-js 1.14.7 as `grpc@js-1.14`; and as two read
 //! it whose source was read as of August 2026, before 1.85: grpc-go as `grpc@go`, grpc-java as `grpc@java`. Of these
-//! older versions were run, grpc-go 1.33.3 and grpc-java 1.41.3. Before 1.70 grpc-go ignores a bad `retryPolicy`,
-//! which it refuses since (grpc/grpc-go#7905).
+//! older versions are run, grpc-go 1.33.3 and grpc-java 1.41.3. A bad `retryPolicy` is refused by grpc-go from 1.70.0 on, and
+//! ignored up to 1.69.4 (`convertRetryPolicy` of `service_config.go` at these tags; grpc/grpc-go#7905). It repeats without
+//! `GRPC_GO_RETRY=on` from 1.42.0 on (`internal/envconfig/envconfig.go`).
 
 mod fields;
 mod hedging;
@@ -155,6 +156,10 @@ fn of_methods(
     budget(&mut draft, throttling);
     let why = "a server's `grpc-retry-pushback-ms` takes the place of the wait, and a negative one ends the call";
     draft.lose("pushback", why, None);
+    if matches!(client, Client::Go | Client::Java) {
+        let why = "a stream that the server refuses is begun once more at once, which `maxAttempts` does not count";
+        draft.lose("refused streams", why, None);
+    }
     let shown: Vec<_> = methods_named
         .iter()
         .map(|(service, method)| shown(service, method))
