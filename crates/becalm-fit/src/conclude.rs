@@ -15,7 +15,7 @@ use crate::sample::quantile;
 use crate::tally::Tally;
 use crate::timeout::timeout;
 use crate::windows::Windows;
-use crate::{By, Ends, FirstTries, Fitted, Found, Knee, Known, Warning};
+use crate::{By, Ends, FirstTries, Fitted, Found, How, Knee, Known, Warning};
 
 /// Of those that waited, the share that may end before their turn: by the log's clock, or by chance.
 const EARLY: f64 = 0.02;
@@ -43,6 +43,11 @@ pub fn best(each: Vec<Concluded>) -> Fitted {
         (is_refused, it.is_closed, it.is_without, it.tolerance)
     };
     let by_capacity = |it: &Concluded| it.fitted.capacity.value;
+    let lowest = |it: &Concluded| match it.fitted.capacity.how {
+        How::Measured { low, .. } => low,
+        _ => f64::MAX,
+    };
+    let lowest = each.iter().map(lowest).fold(f64::MAX, f64::min);
     let first = each.into_iter().reduce(|best, it| {
         let is_refused = it.fitted.knee == Knee::Refused;
         let order = rank(&it).cmp(&rank(&best));
@@ -53,9 +58,13 @@ pub fn best(each: Vec<Concluded>) -> Fitted {
             it
         }
     });
-    first
-        .expect("a log is understood in one way at least")
-        .fitted
+    let best = first.expect("a log is understood in one way at least");
+    let mut fitted = best.fitted;
+    // Chance may let a wrong reading fit better than the right one.
+    if let How::Measured { low, .. } = &mut fitted.capacity.how {
+        *low = low.min(lowest);
+    }
+    fitted
 }
 
 /// What the log says, without requests above `longest`, which was not asked for.
@@ -85,7 +94,12 @@ pub fn conclude(
     let pool = match workers.filter(|it| !it.is_misfit) {
         Some(workers) => {
             let highest = levels.highest().map_or(f64::MAX, |it| it.rate);
-            Pool::of(&total, &workers, load.most, gathered.step).at_most(highest)
+            let full = workers
+                .high
+                .and_then(|_| levels.with(workers.value as usize));
+            Pool::of(&total, &workers, load.most, gathered.step)
+                .at_most(highest)
+                .no_faster_than(full)
         }
         None => with_a_time(Pool::asked(&total, load.most, left), load.most),
     };

@@ -113,6 +113,12 @@ impl Fit {
         self.slack = 2_000 + median / 50;
         let reading = Reading::new(self.options, Client::Behind);
         self.readings.push(reading);
+        // From the first line on: what was put in order for one reading is not in order for the other.
+        let slow = self.first.iter().filter(|it| self.is_slow(it)).count() as u64;
+        if slow > SOME + self.first.len() as u64 / MANY {
+            let reading = Reading::new(self.options, Client::Before);
+            self.readings.push(reading);
+        }
         for request in std::mem::take(&mut self.first) {
             self.take(request);
         }
@@ -130,8 +136,7 @@ impl Fit {
                 .collect();
             self.readings.extend(without);
         }
-        let room = request.at_upstream.map_or(0, |it| it.latest - it.earliest);
-        self.slow += u64::from(room > self.slack);
+        self.slow += u64::from(self.is_slow(&request));
         let is_behind = |it: &Reading| it.client() == Client::Behind;
         if self.slow > SOME + self.requests / MANY && self.readings.iter().all(is_behind) {
             let before: Vec<_> = self.readings.iter().map(Reading::before).collect();
@@ -140,5 +145,11 @@ impl Fit {
         for reading in &mut self.readings {
             reading.push(request);
         }
+    }
+
+    /// Whether its client took its time, and nobody knows when.
+    fn is_slow(&self, request: &Request) -> bool {
+        let room = request.at_upstream.map_or(0, |it| it.latest - it.earliest);
+        room > self.slack
     }
 }

@@ -106,7 +106,8 @@ impl Gathered {
         }
     }
 
-    /// Counts a request that comes too late to say what it found: the load has it all the same.
+    /// Counts a request that comes too late to say what it found. The load has it all the same, but not how fast the service
+    /// answered: after a clock was set back, the same moments come twice.
     pub fn late(&mut self, request: &Request) {
         self.late += 1;
         let Ok(since) = u64::try_from(self.since(request.start)) else {
@@ -114,8 +115,6 @@ impl Gathered {
         };
         if self.first.is_some() && !self.is_unsent(request) {
             self.begun(since, [false; 2]);
-            self.windows
-                .answered(since.saturating_add(request.duration));
         }
     }
 }

@@ -21,12 +21,18 @@ pub struct Levels {
     has: usize,
     /// By the group of what it had.
     rows: Vec<Row>,
+    /// The time since the last answer, in microseconds, by the group of what it had; until when it is told.
+    since: Vec<(usize, i64)>,
+    until: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
     stretches: u64,
     answers: u64,
+    /// For how long it had so many, in microseconds, without stalls; and how many were answered then.
+    time: i64,
+    ended: u64,
 }
 
 /// A rate of answers.
@@ -42,6 +48,8 @@ pub struct Rate {
 const FEW: u64 = 100;
 /// Of fewer it decides how two levels differ.
 const COMPARED: u64 = 400;
+/// A service that has requests stands still if it answers none in so many stretches, or two usual times.
+const STALL: i64 = 8;
 /// By this factor levels have to differ, so that their rates tell whether there is a limit.
 const APART: usize = 2;
 
@@ -63,6 +71,16 @@ impl Levels {
     /// One was answered, or left, at this moment.
     pub fn over(&mut self, moment: i64) {
         self.pass(moment);
+        if self.length > 0 {
+            if !self.is_stalled() {
+                for at in 0..self.since.len() {
+                    let (had, time) = self.since[at];
+                    self.row(had).time += time;
+                }
+                self.row(self.has).ended += 1;
+            }
+            self.since.clear();
+        }
         self.has = self.has.saturating_sub(1);
         let since = moment.saturating_sub(self.from.unwrap_or(moment));
         self.answers += u64::from(since >= self.uncounted);
@@ -72,6 +90,11 @@ impl Levels {
     pub fn pass(&mut self, moment: i64) {
         if self.length == 0 {
             return;
+        }
+        let gone = moment.saturating_sub(self.until.unwrap_or(moment));
+        self.until = Some(moment);
+        if self.has > 0 && gone > 0 && !self.is_stalled() {
+            self.since.push((self.has, gone));
         }
         let from = *self.from.get_or_insert(moment);
         let stretches = moment.saturating_sub(from) / self.length;
@@ -86,12 +109,23 @@ impl Levels {
     }
 
     fn count(&mut self, had: usize, stretches: u64, answers: u64) {
+        let row = self.row(had);
+        row.stretches += stretches;
+        row.answers += answers;
+    }
+
+    /// Whether it answered none for longer than chance makes it.
+    fn is_stalled(&self) -> bool {
+        let silent: i64 = self.since.iter().map(|it| it.1).sum();
+        silent > STALL * self.length
+    }
+
+    fn row(&mut self, had: usize) -> &mut Row {
         let at = group(had);
         if at >= self.rows.len() {
             self.rows.resize(at + 1, Row::default());
         }
-        self.rows[at].stretches += stretches;
-        self.rows[at].answers += answers;
+        &mut self.rows[at]
     }
 
     /// The highest rate, as far as it is known, at which it answered while it had some number of requests or more.
@@ -109,6 +143,21 @@ impl Levels {
             }
         }
         highest
+    }
+
+    /// How fast it answered, where it did not stand still, while it had this many requests or more.
+    #[expect(clippy::cast_precision_loss)]
+    pub fn with(&self, number: usize) -> Option<Rate> {
+        let rows = self.rows.iter().enumerate();
+        let rows = rows.filter(|(at, _)| least(*at) >= number.max(1));
+        let (time, ended) = rows.fold((0, 0), |(time, ended), (_, row)| {
+            (time + row.time, ended + row.ended)
+        });
+        let (seconds, answers) = (time as f64 / 1e6, ended as f64);
+        (ended >= FEW && time > 0).then(|| Rate {
+            rate: answers / seconds,
+            error: answers.sqrt() / seconds,
+        })
     }
 
     /// Whether it answered no faster with at least twice as many requests: then it was full.
@@ -198,5 +247,20 @@ mod tests {
         assert!(of(&[4, 10, 40], 10).is_level());
         assert!(!of(&[4, 10, 40], 1000).is_level());
         assert!(!of(&[40], 10).is_level(), "one level tells nothing");
+    }
+
+    #[test]
+    fn while_it_stands_still_a_service_is_not_slow() {
+        let mut levels = of(&[4, 10], 10);
+        let full = levels.with(10).unwrap().rate;
+        assert!((full / 500.0 - 1.0).abs() < 0.02, "{full}");
+        let until = levels.until.unwrap();
+        for at in 1..10 {
+            levels.pass(until + at * 100_000);
+        }
+        levels.over(until + 1_000_000);
+        let after = levels.with(10).unwrap().rate;
+        assert!((after / full - 1.0).abs() < 0.001, "{after} for {full}");
+        assert_eq!(levels.with(11), None);
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::knee::{Workers, mean_time, time_taken};
+use crate::levels::Rate;
 use crate::number;
 use crate::tally::Tally;
 use crate::windows::Stretch;
@@ -128,6 +129,29 @@ impl Pool {
         self
     }
 
+    /// With a capacity that is no higher than how fast it answered while its workers had enough to do: whatever makes so many workers
+    /// fit the times, requests that take no worker or that share processors, that is a fact.
+    pub fn no_faster_than(mut self, full: Option<Rate>) -> Self {
+        let capacity = self.capacity.value;
+        let slower = |it: &Rate| it.rate + WITHIN * it.error < capacity;
+        let Some(full) = full.filter(slower) else {
+            return self;
+        };
+        if let How::Measured { low, .. } = &mut self.capacity.how {
+            *low = low.min(full.rate - WITHIN * full.error).max(0.0);
+        }
+        self.capacity.value = full.rate;
+        self.capacity.because = "how fast it answered while requests waited".into();
+        self.time.value *= capacity / full.rate;
+        if let How::Measured {
+            high: Some(high), ..
+        } = &mut self.time.how
+        {
+            *high = high.max(self.time.value);
+        }
+        self
+    }
+
     /// With the longest time of its interval, where it is so near to its capacity that a little decides.
     pub fn near_its_capacity(mut self, rate: f64) -> Self {
         if let (
@@ -200,4 +224,28 @@ pub fn drift(windows: &[Stretch], workers: u32) -> Option<(f64, f64)> {
     // Of two dozen windows the two that differ most.
     let error = 5.0 * (slowest.2 + fastest.2).sqrt();
     (difference > error.max(DRIFT * fastest.1)).then_some((fastest.0, slowest.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capacity_is_no_higher_than_what_was_answered_while_all_had_work() {
+        let pool = || Pool {
+            workers: Known::measured(10, 10, 10, ""),
+            capacity: Known::measured(660.0, 640.0, 680.0, ""),
+            time: Known::measured(10.0 / 660.0, 0.014, 0.016, ""),
+        };
+        let error = 10.0;
+        let slower = pool().no_faster_than(Some(Rate { rate: 570.0, error }));
+        assert!((slower.capacity.value - 570.0).abs() < 1e-9);
+        assert!((slower.time.value - 10.0 / 570.0).abs() < 1e-9);
+        let (low, high) = slower.capacity.interval().unwrap();
+        assert!(*low < 560.0 && (high - 680.0).abs() < 1e-9);
+        for rate in [None, Some(Rate { rate: 650.0, error })] {
+            let same = pool().no_faster_than(rate);
+            assert!((same.capacity.value - 660.0).abs() < 1e-9);
+        }
+    }
 }

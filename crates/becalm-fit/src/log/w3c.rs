@@ -1,9 +1,10 @@
 //! How does a log say its columns in a line of its own? `#Fields: date time .. time-taken`, as IIS and `CloudFront` write them.
 //!
-//! By <https://www.w3.org/TR/WD-logfile.html>. The moment is when the answer was there, in whole seconds
-//! (<https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/standard-logs-reference.html>): such a log shows rates, and no
-//! capacity. IIS writes whole milliseconds (<https://learn.microsoft.com/en-us/windows/win32/http/w3c-logging>), others seconds with a
-//! decimal point.
+//! By <https://www.w3.org/TR/WD-logfile.html>. `CloudFront`'s moment is when the answer was there
+//! (<https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/standard-logs-reference.html>). Of IIS, Microsoft says that the
+//! activity occurred then, and not which end of it (<https://learn.microsoft.com/en-us/windows/win32/http/w3c-logging>); its line is written
+//! when the last byte was sent, and so it is taken for the end. Both are whole seconds: such a log shows rates, to which that makes no
+//! difference, and no capacity. IIS writes whole milliseconds, others seconds with a decimal point.
 
 use super::names::Names;
 use super::number::status;

@@ -402,6 +402,14 @@ fn a_load_test_in_stages_has_no_capacity_of_its_best_moments() {
     }
 }
 
+/// Chance made the wrong reading of this log fit better than the right one.
+#[test]
+fn uploads_that_look_like_downloads_make_no_service_faster() {
+    let truth = truth(8, 2, 0.8, 30_052);
+    let uploads = Clients::Uploading(0.3, (50, 500));
+    Figures::of(&[Case::new("0.3 uploads at 0.8", truth, uploads)]);
+}
+
 #[test]
 fn where_many_are_long_they_are_the_load() {
     let truth = truth(8, 0, 0.7, 3);

@@ -357,6 +357,24 @@ fn a_line_of_a_wrong_clock_changes_nothing() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_makes_no_service_faster() {
+    let truth = exponential(8, 0.75);
+    let mut log = truth.log();
+    let half = log[log.len() / 2].end();
+    for request in log.iter_mut().filter(|it| it.end() > half) {
+        request.start -= 8_000_000;
+    }
+    let fitted = fit(&log, Options::default());
+    assert_eq!(codes(&fitted)[0], "out-of-order");
+    assert!(
+        fitted.capacity.value <= truth.capacity(),
+        "{:?} of {}",
+        fitted.capacity,
+        truth.capacity()
+    );
+}
+
+#[test]
 fn what_a_proxy_answers_itself_is_not_what_the_pool_can_do() {
     let mut log = exponential(4, 0.7).log();
     for request in &mut log {
