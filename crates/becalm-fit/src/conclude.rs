@@ -92,15 +92,7 @@ pub fn conclude(
     #[expect(clippy::cast_precision_loss)] // below 2^52
     let left = quantile(&gathered.left.sorted(), 0.5).max(gathered.median) as f64;
     let pool = match workers.filter(|it| !it.is_misfit) {
-        Some(workers) => {
-            let highest = levels.highest().map_or(f64::MAX, |it| it.rate);
-            let full = workers
-                .high
-                .and_then(|_| levels.with(workers.value as usize));
-            Pool::of(&total, &workers, load.most, gathered.step)
-                .at_most(highest)
-                .no_faster_than(full)
-        }
+        Some(workers) => Pool::of(&total, &workers, load.most, gathered.step).as_answered(levels),
         None => with_a_time(Pool::asked(&total, load.most, left), load.most),
     };
     let is_closed = closed::share(&gathered.windows) >= 0.5

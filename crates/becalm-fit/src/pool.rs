@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::knee::{Workers, mean_time, time_taken};
-use crate::levels::Rate;
+use crate::levels::{Levels, Rate};
 use crate::number;
 use crate::tally::Tally;
 use crate::windows::Stretch;
@@ -111,8 +111,17 @@ impl Pool {
         }
     }
 
+    /// As far as how fast the service answered allows it.
+    pub fn as_answered(self, levels: &Levels) -> Self {
+        let highest = levels.highest().map_or(f64::MAX, |it| it.rate);
+        let is_closed = self.workers.interval().is_some();
+        let full = levels.with(self.workers.value as usize);
+        self.at_most(highest)
+            .no_faster_than(full.filter(|_| is_closed))
+    }
+
     /// With a lower end that is no higher than the service was seen to answer; where there is no upper end, so is what stands in.
-    pub fn at_most(mut self, highest: f64) -> Self {
+    fn at_most(mut self, highest: f64) -> Self {
         let least = floor(highest * self.time.value).max(1);
         if self.workers.is_open() && self.workers.value > least {
             self.capacity.value = f64::from(least) / self.time.value;
@@ -131,7 +140,7 @@ impl Pool {
 
     /// With a capacity that is no higher than how fast it answered while its workers had enough to do: whatever makes so many workers
     /// fit the times, requests that take no worker or that share processors, that is a fact.
-    pub fn no_faster_than(mut self, full: Option<Rate>) -> Self {
+    fn no_faster_than(mut self, full: Option<Rate>) -> Self {
         let capacity = self.capacity.value;
         let slower = |it: &Rate| it.rate + WITHIN * it.error < capacity;
         let Some(full) = full.filter(slower) else {
