@@ -112,7 +112,7 @@ impl Pool {
     }
 
     /// As far as how fast the service answered allows it.
-    pub fn as_answered(self, levels: &Levels) -> Self {
+    pub fn bounded_by(self, levels: &Levels) -> Self {
         let highest = levels.highest().map_or(f64::MAX, |it| it.rate);
         let is_closed = self.workers.interval().is_some();
         let full = levels.with(self.workers.value as usize);
