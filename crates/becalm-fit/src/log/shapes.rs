@@ -9,10 +9,10 @@ type Marks = &'static [(&'static str, &'static str)];
 
 /// Programs by name, what their fields are called, and what tells their lines from those of others.
 ///
-/// Caddy and pino write at the end of a request; a load balancer of Google has the moment at which a request came
-/// (<https://cloud.google.com/load-balancing/docs/https/https-logging-monitoring>), and Kong says it by name
-/// (<https://docs.konghq.com/hub/kong-inc/file-log/>).
-const PROGRAMS: [(&str, &str, Marks); 6] = [
+/// Caddy and pino write at the end of a request. A load balancer of Google has the moment at which its first layer receives
+/// it (<https://cloud.google.com/load-balancing/docs/https/https-logging-monitoring>, *Log fields*); no page says so of
+/// Cloud Run, which is therefore not here. Kong says it by name (<https://docs.konghq.com/hub/kong-inc/file-log/>).
+const PROGRAMS: [(&str, &str, Marks); 5] = [
     (
         "JSON, Caddy",
         "end=ts,duration=duration:decimal,status=status,client=request.client_ip,client=request.remote_ip,\
@@ -28,17 +28,11 @@ const PROGRAMS: [(&str, &str, Marks); 6] = [
     ),
     (
         "JSON, load balancer of Google Cloud",
-        GOOGLE,
+        "start=timestamp,duration=httpRequest.latency,status=httpRequest.status,client=httpRequest.remoteIp,\
+         method=httpRequest.requestMethod,target=httpRequest.requestUrl,upstream=httpRequest.serverIp,\
+         left=jsonPayload.statusDetails",
         &[
             ("resource.type", "http_load_balancer"),
-            ("httpRequest.requestMethod", ""),
-        ],
-    ),
-    (
-        "JSON, Cloud Run",
-        GOOGLE,
-        &[
-            ("resource.type", "cloud_run_revision"),
             ("httpRequest.requestMethod", ""),
         ],
     ),
@@ -56,10 +50,6 @@ const PROGRAMS: [(&str, &str, Marks); 6] = [
         &[("responseTime", ""), ("res.statusCode", ""), ("pid", "")],
     ),
 ];
-
-const GOOGLE: &str = "start=timestamp,duration=httpRequest.latency,status=httpRequest.status,client=httpRequest.remoteIp,\
-     method=httpRequest.requestMethod,target=httpRequest.requestUrl,upstream=httpRequest.serverIp,\
-     left=jsonPayload.statusDetails";
 
 /// Pairs whose names say the units, as becalm asks for where a server writes what it is told to.
 const PAIRS: (&str, &str) = (
