@@ -79,7 +79,8 @@ impl Other {
             path("tmp"),
             path("becalm")
         );
-        line.replace("@run", &other).replace("@root", &root)
+        let line = line.replace("@run", &other).replace("@root", &root);
+        line.replace("@becalm", &path("becalm"))
     }
 
     fn becalm(&self) -> RunCommand {
@@ -119,8 +120,8 @@ fn left(done: &Done) -> Vec<String> {
 fn k4_what_cannot_be_signalled_is_left_in_time_and_told() {
     let Some(other) = Other::new() else { return };
     for script in [
-        "echo ready; exec @root sleep 1000 >/dev/null 2>&1",
-        "echo ready; @root sleep 1000 >/dev/null 2>&1 & wait",
+        "echo ready; exec @root nohup sleep 1000 >/dev/null 2>&1",
+        "echo ready; @root nohup sleep 1000 >/dev/null 2>&1 & wait",
     ] {
         let flags = "--base 0 --attempt-timeout 1s --kill-after 50ms";
         let done = other.becalm().flags(flags).sh(&other.line(script));
@@ -131,6 +132,8 @@ fn k4_what_cannot_be_signalled_is_left_in_time_and_told() {
             done.err()
         );
         assert!(done.err().contains("sleep (user 0)"), "{}", done.err());
+        let why = "another attempt would run beside what cannot be ended";
+        assert!(done.err().contains(why), "{}", done.err());
         assert_eq!(left(&done).len(), 1);
     }
     // Told to end, it ends by the signal.
@@ -139,7 +142,7 @@ fn k4_what_cannot_be_signalled_is_left_in_time_and_told() {
         .flags("--kill-after 50ms")
         .start_sh(&other.line(
             "(until grep -q sleep /proc/$$/comm; do sleep 0.01; done; echo ready) &
-         exec @root sleep 1000 >/dev/null 2>&1",
+         exec @root nohup sleep 1000 >/dev/null 2>&1",
         ));
     running.line();
     let start = Instant::now();
@@ -151,7 +154,7 @@ fn k4_what_cannot_be_signalled_is_left_in_time_and_told() {
     // What a command leaves behind stands in the way of another attempt, and not of success.
     for (code, attempts) in [(0, 1), (7, 1)] {
         let done = other.becalm().flags("--base 0 --kill-after 50ms").sh(&other.line(&format!(
-            "echo try; @root sleep 1000 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do sleep 0.01; done; exit {code}"
+            "echo try; @root nohup sleep 1000 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do sleep 0.01; done; exit {code}"
         )));
         assert_eq!(
             (done.code(), done.out().lines().count()),
@@ -161,6 +164,66 @@ fn k4_what_cannot_be_signalled_is_left_in_time_and_told() {
         );
         left(&done);
     }
+}
+
+/// A program of root that says when it was hung up on.
+fn heard(mark: &str) -> String {
+    format!(
+        "@root sh -c 'trap \"echo hung up > {mark}; exit\" HUP; echo ready; while :; do sleep 0.05; done'"
+    )
+}
+
+fn wait_for(mark: &str, why: &str) {
+    let start = Instant::now();
+    while fs::read_to_string(mark).unwrap_or_default() != "hung up\n" {
+        assert!(start.elapsed() < run_support::HANG, "{why}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    fs::remove_file(mark).unwrap();
+}
+
+#[test]
+fn k4_what_is_left_is_hung_up_on_when_becalm_has_gone_with_and_without_a_terminal() {
+    let Some(other) = Other::new() else { return };
+    let mark = other.folder.path("mark").display().to_string();
+    let flags = "--attempts 1 --attempt-timeout 2s --kill-after 50ms";
+    let done = other
+        .becalm()
+        .flags(flags)
+        .sh(&other.line(&format!("exec {}", heard(&mark))));
+    assert!(
+        done.err().contains("cannot end what still runs"),
+        "{}",
+        done.err()
+    );
+    wait_for(&mark, &done.err());
+    // becalm is killed: its guard cannot end the command either.
+    let command = other.line(&format!("exec {}", heard(&mark)));
+    let mut running = other.becalm().flags("--kill-after 50ms").start_sh(&command);
+    assert_eq!(running.line().trim(), "ready");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    running.signal(Signal::SIGKILL);
+    running.finish();
+    wait_for(&mark, "killed");
+    // becalm is a job of a shell, which keeps the terminal.
+    let line = other.line(&format!(
+        "@run {flags} -- {}; echo over; read x",
+        heard(&mark)
+    ));
+    let mut session = run_support::terminal::Session::start("sh", &line);
+    session.expect("over");
+    wait_for(&mark, &session.seen);
+}
+
+#[test]
+fn k4_an_outer_becalm_tells_what_an_inner_one_could_not_end() {
+    let Some(other) = Other::new() else { return };
+    let flags = "--deadline 2s --kill-after 50ms";
+    let inner = "exec @becalm run --kill-after 1h -- @root nohup sleep 1000 >/dev/null 2>&1";
+    let done = other.becalm().flags(flags).sh(&other.line(inner));
+    assert_eq!(done.code(), 124, "{}", done.err());
+    assert!(done.err().contains("sleep (user 0)"), "{}", done.err());
+    assert_eq!(left(&done).len(), 1);
 }
 
 /// becalm leads the session of the terminal, as under `ssh -t`.

@@ -93,6 +93,25 @@ fn the_stop_key_stops_becalm_too_and_the_shell_continues_both() {
     session.expect("code 0");
 }
 
+/// A command that stops itself when its own job was stopped: a becalm, or su(1).
+#[test]
+fn the_stop_key_stops_a_becalm_around_one_that_watches_over_a_job_of_its_own() {
+    let mut session = Session::start(
+        "bash",
+        "set -m
+         @run -- @run -- sh -c 'echo ready; read line; echo got $line; exit 0'
+         echo stopped with $?
+         fg
+         echo code $?",
+    );
+    session.expect("ready");
+    session.type_in("\x1a");
+    session.expect("stopped with 147");
+    session.type_in("on we go\n");
+    session.expect("got on we go");
+    session.expect("code 0");
+}
+
 #[test]
 fn the_stop_key_stops_a_wait_and_the_interrupt_key_ends_it_later() {
     let mut session = Session::start(

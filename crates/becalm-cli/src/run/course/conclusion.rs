@@ -44,7 +44,9 @@ impl Course<'_> {
                 .exit_rules
                 .told_final(last.ending, last.seen.matched);
             let rule = rule.filter(|_| reason == StopReason::Permanent);
-            let why = rule.unwrap_or_else(|| reason.to_string());
+            let left = "another attempt would run beside what cannot be ended";
+            let left = self.host.has_leftovers.then(|| left.to_owned());
+            let why = left.or(rule).unwrap_or_else(|| reason.to_string());
             self.run
                 .progress
                 .gave_up(reason, &why, last.number, last.cause());

@@ -16,11 +16,13 @@ use std::time::Duration;
 
 use becalm::time::{Instant, Sleeper, StdSleeper};
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpgrp, getpid, tcgetpgrp, tcsetpgrp};
 
 use super::itself;
 use super::terminal::Unstopped;
+use super::witness::Witness;
 
 /// The name under which becalm stands guard: `argv[0]`.
 pub const NAME: &str = "becalm-guard";
@@ -31,6 +33,9 @@ const UNGUARDED: Duration = Duration::from_millis(20);
 /// How often the guard asks whether the group is gone.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// So long after KILL the rest of a group may take to die.
+const AFTER_KILL: Duration = Duration::from_secs(1);
+
 /// The guard of the group that runs, if any.
 #[derive(Debug)]
 pub struct Guard {
@@ -40,6 +45,8 @@ pub struct Guard {
     process: Option<Child>,
     /// The group that is to have one, and from when on.
     wanted: Option<(Pid, Instant)>,
+    /// Those that stay until becalm has gone.
+    staying: Vec<Child>,
 }
 
 impl Guard {
@@ -50,6 +57,7 @@ impl Guard {
             file: None,
             process: None,
             wanted: None,
+            staying: Vec::new(),
         }
     }
 
@@ -85,6 +93,22 @@ impl Guard {
             let _ = process.kill();
             let _ = process.wait();
         }
+    }
+
+    /// These groups cannot be ended: when becalm has gone, a guard of each hangs up on it.
+    pub fn hang_up_on(&mut self, mut groups: Vec<Pid>) {
+        groups.dedup();
+        if getpid().as_raw() != 1 {
+            let started = groups.into_iter().filter_map(|it| self.start(it).ok());
+            let started: Vec<_> = started.collect();
+            self.staying.extend(started);
+        }
+    }
+
+    /// Whether this is a process that stays until becalm has gone.
+    pub fn stays(&self, process: Pid) -> bool {
+        let id = u32::try_from(process.as_raw());
+        self.staying.iter().any(|it| Ok(it.id()) == id)
     }
 
     /// The guard's process, if it lives.
@@ -147,12 +171,30 @@ fn end(group: Pid, kill_after: Duration) {
     let kill_at = clock.now().after(kill_after);
     let _ = killpg(group, Signal::SIGTERM);
     let _ = killpg(group, Signal::SIGCONT);
-    while killpg(group, None) != Err(Errno::ESRCH) {
+    loop {
+        match killpg(group, None) {
+            Err(Errno::ESRCH) => return,
+            Err(Errno::EPERM) => return hang_up(group),
+            _ => {}
+        }
         let now = clock.now();
-        if now >= kill_at {
-            let _ = killpg(group, Signal::SIGKILL);
+        if now >= kill_at.after(AFTER_KILL) {
             return;
         }
-        sleep(LOOK.min(kill_at.since(now)));
+        if now >= kill_at {
+            let _ = killpg(group, Signal::SIGKILL);
+        }
+        sleep(LOOK);
+    }
+}
+
+/// Has the system send HUP to a group that is another user's: it does so where a process of the group is stopped, and
+/// the last parent that watches over the group from within its session goes (POSIX, `_exit`). That is the guard, which
+/// ends after this; or a becalm around it.
+fn hang_up(group: Pid) {
+    let witness = Witness::join(group);
+    if let Some(id) = witness.as_ref().ok().and_then(Witness::id) {
+        let _ = kill(id, Signal::SIGSTOP);
+        let _ = waitpid(id, Some(WaitPidFlag::WUNTRACED));
     }
 }

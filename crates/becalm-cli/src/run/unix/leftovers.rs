@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use nix::unistd::{Pid, getpid};
+use nix::unistd::getpid;
 
 use super::group::Group;
 use super::host::Host;
@@ -52,16 +52,27 @@ impl Host {
     }
 
     /// Says what of a group still runs, though it was killed; then no attempt is to follow, which would run beside it.
-    pub(super) fn tell_leftovers(&mut self, group: &Group) {
-        if !group.is_alive() {
+    /// The system hangs up on it when becalm ends.
+    pub(super) fn tell_leftovers(&mut self, group: &Group, mut left: Vec<Process>) {
+        let mut groups: Vec<_> = left.iter().map(|it| it.group).collect();
+        let mut is_seen = true;
+        if group.is_alive() {
+            let members = processes::of_group(group.id());
+            is_seen = members.is_some();
+            left.retain(|it| it.group != group.id());
+            left.extend(members.unwrap_or_default());
+            groups.push(group.id());
+        }
+        if left.is_empty() && is_seen {
             return;
         }
-        let left = match processes::of_group(group.id()) {
-            Some(left) if left.is_empty() => return,
-            Some(left) => left.iter().map(called).collect::<Vec<_>>().join(", "),
-            None => format!("some of the process group {}", group.id()),
+        let left = if is_seen {
+            left.iter().map(called).collect::<Vec<_>>().join(", ")
+        } else {
+            format!("some of the process group {}", group.id())
         };
         self.has_leftovers = true;
+        self.guard.hang_up_on(groups);
         complain(&format!(
             "cannot end what still runs of the command, and leaves it: {left}"
         ));
@@ -75,13 +86,11 @@ fn called(process: &Process) -> String {
     format!("process {} {}{user}", process.id, process.name)
 }
 
-/// Kills what is left of a group whatever its user, where the system has delegated a control group to becalm's user
+/// Kills these whatever their user, where the system has delegated a control group to becalm's user
 /// (cgroups(7), `cgroup.kill`).
-pub fn kill_by_control_group(group: Pid) {
-    let Some(left) = processes::of_group(group).filter(|left| !left.is_empty()) else {
-        return;
-    };
-    let Some(own) = control_group() else { return };
+pub fn kill_by_control_group(left: &[Process]) {
+    let own = control_group().filter(|_| !left.is_empty());
+    let Some(own) = own else { return };
     let folder = own.join(format!("becalm-{}", getpid()));
     if fs::create_dir(&folder).is_err() {
         return;

@@ -41,9 +41,8 @@ pub fn bury_orphans(kept: &[Pid]) {
 
 /// The living among those that becalm has adopted and that are of its own session. Another session is
 /// where a program goes that is to live longer. `None` where the system does not tell.
-pub fn adopted() -> Option<Vec<Pid>> {
+pub fn adopted() -> Option<Vec<Process>> {
     let (own, session) = (getpid(), getsid(None).ok());
     let is_adopted = |it: &Process| it.parent == own && Some(it.session) == session && it.lives();
-    let found = processes::all()?.into_iter().filter(is_adopted);
-    Some(found.map(|it| it.id).collect())
+    Some(processes::all()?.into_iter().filter(is_adopted).collect())
 }

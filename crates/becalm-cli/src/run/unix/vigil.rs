@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use becalm::time::Instant;
+use nix::errno::Errno;
 use nix::sys::signal::{self, Signal};
 use nix::unistd::Pid;
 
@@ -10,6 +11,7 @@ use super::group::{Group, Leader};
 use super::host::Host;
 use super::leftovers::kill_by_control_group;
 use super::orphans::adopted;
+use super::processes::{self, Process};
 use super::terminal::{self, Terminal};
 use super::witness;
 use crate::run::course::exit_code::{Ending, of_signal};
@@ -82,10 +84,11 @@ impl Host {
         }
         let kill = self.sweep(group, kill);
         self.guard.end();
-        self.tell_leftovers(group);
-        if let Kill::Sent(_) = kill {
-            self.kill_adopted();
-        }
+        let adopted = match kill {
+            Kill::Sent(_) => self.kill_adopted(),
+            _ => Vec::new(),
+        };
+        self.tell_leftovers(group, adopted);
         let ending = limit.unwrap_or(ending);
         self.after_command(ending);
         ending
@@ -126,24 +129,30 @@ impl Host {
         }
     }
 
-    /// A becalm in the group that was killed could not end its own command.
-    fn kill_adopted(&mut self) {
+    /// A becalm in the group that was killed could not end its own command. What cannot be killed of it.
+    fn kill_adopted(&mut self) -> Vec<Process> {
         let end = self.now().after(AFTER_KILL);
+        let mut has_tried_all = false;
         loop {
-            let Some(left) = adopted() else {
-                return self.tell_once(
+            let Some(mut left) = adopted() else {
+                self.tell_once(
                     "the command was killed; what it started outside of its process group may still \
                      run, and this system does not show what that is",
                 );
+                return Vec::new();
             };
-            let now = self.now();
-            if left.is_empty() || now >= end {
-                return;
+            left.retain(|it| !self.guard.stays(it.id));
+            let may = |it: &Process| signal::kill(it.id, Signal::SIGKILL) != Err(Errno::EPERM);
+            let (killed, beyond): (Vec<_>, Vec<_>) = left.into_iter().partition(may);
+            let is_all_tried = beyond.is_empty() || has_tried_all;
+            if (killed.is_empty() && is_all_tried) || self.now() >= end {
+                return beyond;
             }
-            for id in left {
-                let _ = signal::kill(id, Signal::SIGKILL);
+            if !is_all_tried {
+                kill_by_control_group(&beyond);
+                has_tried_all = true;
             }
-            if let Some(event) = self.next_event(Some(now.after(SHORTEST_LOOK))) {
+            if let Some(event) = self.next_event(Some(self.now().after(SHORTEST_LOOK))) {
                 self.on_event(event, None);
             }
         }
@@ -203,8 +212,12 @@ impl Host {
                 return group.signal(Signal::SIGCONT);
             }
         }
-        // Where nobody can bring it to the foreground it would ask again for ever.
-        if signal == Signal::SIGTSTP || (wants_terminal && !terminal::is_orphaned()) {
+        // A command that watches over a job of its own stops itself so when a key has stopped that job: su, or a becalm.
+        let stops_itself =
+            signal == Signal::SIGSTOP && self.terminal.as_ref().is_some_and(Terminal::is_lent);
+        // Without a shell that can continue it, it would stop again for ever.
+        let is_watched = (wants_terminal || stops_itself) && !terminal::is_orphaned();
+        if signal == Signal::SIGTSTP || is_watched {
             terminal::stop_job();
         }
     }
@@ -215,6 +228,6 @@ fn kill_if_due(kill: &mut Kill, now: Instant, group: &Group) -> bool {
     if !kill.is_due(now) || group.kill() {
         return true;
     }
-    kill_by_control_group(group.id());
+    kill_by_control_group(&processes::of_group(group.id()).unwrap_or_default());
     false
 }
