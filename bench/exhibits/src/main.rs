@@ -196,8 +196,8 @@ fn hold(args: Args) -> Result<ExitCode, String> {
         to_stderr: args.json,
     };
     let show = Show {
-        console: &lines,
         quiet: args.quiet,
+        ..Show::on(&lines)
     };
     let plan = Plan {
         setup: args.setup,

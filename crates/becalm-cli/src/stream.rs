@@ -1,9 +1,13 @@
 //! Where do people read, and what do they see there?
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use becalm_drill::Console;
 use becalm_report::terminal::Painter;
+
+/// Lines that were written to either.
+static LINES: AtomicUsize = AtomicUsize::new(0);
 
 /// The stream that people read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +27,7 @@ impl Stream {
             }
             Self::Stderr => std::io::stderr().lock().write_all(text.as_bytes()),
         };
+        LINES.fetch_add(text.matches('\n').count(), Ordering::Relaxed);
     }
 
     /// Whether someone watches, on a terminal that can move its cursor.
@@ -89,6 +94,14 @@ impl Console for Stream {
 
     fn size(&self) -> (usize, usize) {
         Self::size(*self)
+    }
+
+    fn lines_above(&self) -> usize {
+        if Self::is_screen(*self) {
+            0
+        } else {
+            LINES.load(Ordering::Relaxed)
+        }
     }
 
     fn painter(&self) -> Painter {

@@ -249,6 +249,66 @@ fn s5_a_name_has_one_value_in_all_that_is_told_of_a_policy() {
     }
 }
 
+/// In tables with a column for each policy: of each policy and row, all values that are told.
+fn told_of_each(text: &str) -> BTreeMap<(String, String), Vec<String>> {
+    let cells = |line: &str| {
+        let cells = line.split("  ").map(str::trim);
+        let cells = cells.filter(|it| !it.is_empty()).map(str::to_owned);
+        cells.collect::<Vec<_>>()
+    };
+    let mut told: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    let (mut numbered, mut header) = (BTreeMap::new(), Vec::new());
+    let mut before = "";
+    for line in text.lines() {
+        if let Some((number, name)) = line.split_once(") ").filter(|it| it.0.starts_with('(')) {
+            let before = numbered.insert(format!("{number})"), name.to_owned());
+            assert!(
+                before.is_none_or(|it| it == name),
+                "a number of two: {text}"
+            );
+        }
+        if line.starts_with("verdict  ") {
+            let names = cells(before).into_iter();
+            header = names
+                .map(|it| numbered.get(&it).cloned().unwrap_or(it))
+                .collect();
+        }
+        let mut row = cells(line).into_iter();
+        let title = row.next().unwrap_or_default();
+        let row: Vec<String> = row.collect();
+        if row.len() == header.len() {
+            for (name, value) in header.iter().zip(row) {
+                told.entry((name.clone(), title.clone()))
+                    .or_default()
+                    .push(value);
+            }
+        } else {
+            header.clear();
+        }
+        before = line;
+    }
+    told
+}
+
+#[test]
+fn s5_a_name_has_one_value_of_each_of_many_policies() {
+    let folder = Folder::new();
+    for policies in [
+        "attempts=1,own",
+        "own,attempts=1,attempts=2,budget=ratio:0.1",
+        "own,full;budget=ratio:0.2,burst:10;base=200ms,equal;attempts=3;budget=ratio:0.1,attempts=7,none",
+    ] {
+        let text = folder.told(&study(&format!("--quick --compare {policies}")));
+        let told = told_of_each(&text);
+        let twice = told.values().filter(|it| it.len() > 1).count();
+        assert!(twice >= 3, "above and below the fold: {told:?}\n{text}");
+        for (name, values) in told {
+            let is_one = values.iter().all(|it| *it == values[0]);
+            assert!(is_one, "{name:?}: {values:?}\n{text}");
+        }
+    }
+}
+
 #[test]
 fn s5_a_latency_of_a_policy_that_is_down_is_marked() {
     let folder = Folder::new();

@@ -6,7 +6,6 @@ mod browser;
 mod storm_support;
 
 use browser::{Browser, View};
-use serde_json::Value;
 use storm_support::told;
 
 const VIEWS: [View; 4] = [
@@ -64,96 +63,6 @@ fn s6_no_column_is_clipped_with_one_three_or_five_policies() {
             assert_eq!(rows.as_u64(), Some(6), "the verdict and five figures");
         }
     }
-}
-
-/// Of what is read first, the lowest edge: the conclusion, the figures, and a picture.
-const EDGES: &str = "['.bc-conclusion', '.bc-figures', 'figure svg.bc-wide, figure .bc-wide']
-    .map(it => document.querySelector(it)).map(it => it ? it.getBoundingClientRect().bottom : 0)";
-
-#[test]
-fn s5_what_to_set_and_three_figures_stand_before_the_fold_of_a_desk_and_of_a_telephone() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let put = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, text).expect("the file is written");
-        path.to_str().expect("UTF-8").to_owned()
-    };
-    let own = put("orders.toml", SERVICE);
-    let route = put(
-        "istio.yaml",
-        include_str!("../../becalm-check/tests/files/05-istio-forty.yaml"),
-    );
-    let page = put("page.html", "");
-    let drill = "--before 500ms --trigger 1s --after 2s --tail 0s --blip 0s --seed 7 --html";
-    let drill: Vec<&str> = drill.split(' ').collect();
-    let mut asked: Vec<(String, Vec<&str>)> = Vec::new();
-    for (policies, count) in POLICIES.iter().zip([1, 3, 5]) {
-        let storm = [
-            "storm",
-            &own,
-            "--compare",
-            policies,
-            "--runs",
-            "2",
-            "--quick",
-            "--report",
-        ];
-        asked.push((format!("storm-{count}"), storm.to_vec()));
-    }
-    let sweep = [
-        "storm",
-        &own,
-        "--sweep",
-        "load=0.5..1.5,outage=1s..4s",
-        "--runs",
-        "1",
-        "--report",
-    ];
-    asked.push(("sweep".into(), sweep.to_vec()));
-    let check = ["check", &route, "--service", &own, "--report"];
-    asked.push(("check".into(), check.to_vec()));
-    asked.push(("drill".into(), [&["drill"][..], &drill].concat()));
-    let mut browser = Browser::start();
-    for (name, arguments) in asked {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_becalm"))
-            .args(arguments)
-            .arg(&page)
-            .output()
-            .expect("the binary starts");
-        assert!(output.status.code() == Some(0), "{name}: {output:?}");
-        let html = std::fs::read_to_string(&page).expect("the page is written");
-        for (width, height) in [(1400, 900), (400, 800)] {
-            let view = View {
-                width,
-                height,
-                dark: false,
-            };
-            browser.open(&html, view);
-            browser.screenshot(&format!("fold-{name}-{width}.png"), false);
-            let edges = browser.evaluate(EDGES);
-            let edges: Vec<f64> = edges
-                .as_array()
-                .expect("a list")
-                .iter()
-                .filter_map(Value::as_f64)
-                .collect();
-            let [conclusion, figures, picture] = edges[..] else {
-                panic!("{edges:?}")
-            };
-            let fold = f64::from(height);
-            assert!(
-                conclusion > 0.0 && conclusion <= fold,
-                "{name}, {width}: {edges:?}"
-            );
-            assert!(
-                figures > 0.0 && figures <= fold,
-                "{name}, {width}: {edges:?}"
-            );
-            let is_seen = (picture > 0.0 || name == "check") && picture <= fold;
-            assert!(is_seen || width == 400, "{name}, {width}: {edges:?}");
-        }
-    }
-    assert_eq!(browser.complaints(), [""; 0]);
 }
 
 #[test]

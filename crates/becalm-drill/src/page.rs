@@ -5,9 +5,11 @@ use becalm_report::format::plain;
 use becalm_report::{Colour, Page};
 
 use super::blip::BlipOutcome;
+use super::judgement::Contender;
 use super::ledger::Count;
 use super::outcome::{self, Outcome, Room};
 use super::picture;
+use super::show::begun;
 use super::tail::{self, TailOutcome};
 use super::twin;
 use super::variant::Variant;
@@ -23,30 +25,21 @@ pub fn page(outcome: &Outcome) -> Page {
     } else {
         Colour::Orange
     };
-    let (first, rest) = begun(&outcome.judgement.conclusion);
     let page = Page::new(format!(
         "A service hangs for {trigger}: which retries make it a storm?"
-    ))
-    .conclusion(colour, first);
-    let page = match outcome.contenders.last() {
-        Some(it) => page.figures(&it.variant.title, outcome::first_figures(it)),
-        None => page,
-    };
+    ));
+    let conclusion = &outcome.judgement.conclusion;
+    let (page, rest) = first(page, colour, conclusion, outcome.contenders.last());
     let page = page
     .figure(
         &picture::goodput(&outcome.contenders, setup),
         "Calls that succeed, by the moment at which they do. A service that is back at work \
-             answers nobody as long as what it works on is stale. Where lines coincide, the last one of \
+             answers no client as long as what it works on is stale. Where lines coincide, the last one of \
              the legend is seen.",
     )
     .contents()
     .heading("What was measured");
-    let page = if rest.is_empty() {
-        page
-    } else {
-        page.paragraph(rest)
-    };
-    let page = page.paragraph(&format!(
+    let page = said(page, rest).paragraph(&format!(
         "Measured on this machine by becalm drill: {} HTTP services on the loopback interface, \
              each with its own clients{}, the same {} calls at the same moments for all. Nothing is \
              simulated{} and nothing is scripted.",
@@ -93,19 +86,33 @@ pub fn page(outcome: &Outcome) -> Page {
         .code(&outcome.command)
 }
 
-/// The sentences that are read first, above the fold of a telephone, and those below it.
-fn begun(conclusion: &str) -> (&str, &str) {
-    if conclusion.len() <= SAID {
-        return (conclusion, "");
+/// What is read first, above the fold of a telephone: a few sentences, and the figures of the policy that counts. What
+/// is left of the sentences.
+pub(crate) fn first<'a>(
+    page: Page,
+    colour: Colour,
+    conclusion: &'a str,
+    contender: Option<&Contender>,
+) -> (Page, &'a str) {
+    let said = begun(conclusion, |it| it.len() <= SAID);
+    let page = page.conclusion(colour, said);
+    let page = match contender {
+        Some(it) => page.figures(&it.variant.title, outcome::first_figures(it)),
+        None => page,
+    };
+    (page, conclusion[said.len()..].trim_start())
+}
+
+/// A paragraph, where there is something to say.
+pub(crate) fn said(page: Page, text: &str) -> Page {
+    match text {
+        "" => page,
+        text => page.paragraph(text),
     }
-    let ends = conclusion.match_indices(". ").map(|it| it.0 + 1);
-    let ends = ends.take_while(|at| *at <= SAID).last();
-    let (first, rest) = conclusion.split_at(ends.unwrap_or(conclusion.len()));
-    (first, rest.trim_start())
 }
 
 /// Letters that are read first.
-const SAID: usize = 480;
+pub(crate) const SAID: usize = 480;
 
 /// Why retries do that, and what ends it.
 fn with_reasons(page: Page) -> Page {

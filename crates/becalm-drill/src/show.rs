@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use becalm_report::Table;
-use becalm_report::terminal::{Painter, fold, wrap};
+use becalm_report::terminal::{FIRST_LINES, Painter, fold, wrap};
 
 /// Where people read. It is handed in: the library asks no terminal for its size.
 pub trait Console: Debug {
@@ -23,6 +23,11 @@ pub trait Console: Debug {
     /// Columns and rows.
     fn size(&self) -> (usize, usize) {
         (80, 24)
+    }
+
+    /// Lines that were written above and stay there: none where they are redrawn.
+    fn lines_above(&self) -> usize {
+        0
     }
 
     /// Colours, where they are seen and wanted.
@@ -66,6 +71,8 @@ pub struct Show<'a> {
     pub console: &'a dyn Console,
     /// Whether nothing is shown while a drill runs.
     pub quiet: bool,
+    /// Policies that are shown one after the other, where nothing is redrawn: together they have the lines of one.
+    pub policies: u32,
 }
 
 impl<'a> Show<'a> {
@@ -74,6 +81,7 @@ impl<'a> Show<'a> {
         Self {
             console,
             quiet: false,
+            policies: 1,
         }
     }
 
@@ -90,17 +98,18 @@ impl<'a> Show<'a> {
         for section in sections {
             let table = section.table.to_terminal(painter);
             let legend = wrap(section.legend, columns).join("\n");
-            let conclusion = wrap(&section.conclusion, columns);
-            let whole = conclusion.join("\n");
+            let whole = wrap(&section.conclusion, columns).join("\n");
             let text = match section.more {
                 "" => format!("{table}\n{whole}\n\n{legend}\n\n"),
                 more => {
-                    let (first, rest) = if conclusion.len() > SAID {
-                        let narrow = wrap(&section.conclusion, columns - CUT.len());
-                        let first: Vec<_> = narrow.into_iter().take(SAID).collect();
-                        (first.join("\n") + CUT, whole + "\n\n")
+                    let above = self.console.lines_above() + table.lines().count() + 1;
+                    let room = FIRST_LINES.saturating_sub(above).clamp(LEAST_SAID, SAID);
+                    let first = begun(&section.conclusion, |it| wrap(it, columns).len() <= room);
+                    let first = cut(first, columns, room);
+                    let rest = if first == whole {
+                        String::new()
                     } else {
-                        (whole, String::new())
+                        whole + "\n\n"
                     };
                     let fold = fold(more, columns, painter);
                     format!("{table}\n{first}\n{fold}\n{rest}{legend}\n\n")
@@ -111,9 +120,30 @@ impl<'a> Show<'a> {
     }
 }
 
-/// Lines of a conclusion above the fold; a longer one is told below it.
+/// Lines of a conclusion above the fold, at most and in any case; a longer one is told below it.
 const SAID: usize = 9;
+const LEAST_SAID: usize = 3;
+
+/// In so many lines; a sentence that is longer is cut.
+fn cut(text: &str, columns: usize, room: usize) -> String {
+    let lines = wrap(text, columns);
+    if lines.len() <= room {
+        return lines.join("\n");
+    }
+    let narrow = wrap(text, columns - CUT.len());
+    let first: Vec<_> = narrow.into_iter().take(room).collect();
+    first.join("\n") + CUT
+}
+
 const CUT: &str = " ...";
+
+/// As many of the first sentences as have room, and one at least.
+pub(crate) fn begun(text: &str, has_room: impl Fn(&str) -> bool) -> &str {
+    let ends = text.match_indices(". ").map(|it| it.0 + 1);
+    let starts: Vec<&str> = ends.chain([text.len()]).map(|end| &text[..end]).collect();
+    let fitting = starts.iter().rev().find(|it| has_room(it));
+    fitting.or(starts.first()).copied().unwrap_or_default()
+}
 
 /// Figures side by side.
 #[derive(Debug, Clone)]
@@ -150,16 +180,24 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Default)]
-    struct Kept(Mutex<String>);
+    struct Kept(Mutex<String>, usize);
 
     impl Console for Kept {
+        fn lines_above(&self) -> usize {
+            self.1
+        }
+
         fn write(&self, text: &str) {
             self.0.lock().unwrap().push_str(text);
         }
     }
 
     fn told(conclusion: &str, more: &'static str) -> String {
-        let kept = Kept::default();
+        told_below(0, conclusion, more)
+    }
+
+    fn told_below(lines: usize, conclusion: &str, more: &'static str) -> String {
+        let kept = Kept(Mutex::default(), lines);
         let section = Section {
             table: Table::new(["policy"]).row([Cell::new("default")]),
             legend: "what the words mean",
@@ -173,6 +211,7 @@ mod tests {
     #[test]
     fn s5_a_long_conclusion_begins_above_the_fold_and_is_whole_below_it() {
         let long = "The service was back after a while. ".repeat(40);
+        let long = long.trim_end().to_owned();
         for (conclusion, is_long) in [(&*long, true), ("It was back.", false)] {
             let text = told(conclusion, "the rest");
             let lines: Vec<&str> = text.lines().collect();
@@ -182,9 +221,19 @@ mod tests {
             let (above, below) = (flat(&lines[..fold]), flat(&lines[fold..]));
             let whole = if is_long { &below } else { &above };
             assert!(whole.contains(conclusion.trim()), "{text}");
-            assert_eq!(above.contains(" ..."), is_long, "{text}");
+            assert!(above.trim_end().ends_with('.'), "whole sentences: {text}");
             assert!(lines.iter().all(|it| it.chars().count() <= 80), "{text}");
         }
+        let one = "It was back and ".repeat(60) + "well.";
+        let text = told(&one, "the rest");
+        let fold = text.lines().position(is_fold).expect("a fold");
+        assert!(fold <= 3 + SAID && text.contains(" ...\n"), "{text}");
         assert!(!told("It was back.", "").lines().any(is_fold));
+        // What was said while it ran is read first, too.
+        for lines in [0, 12, 18, 60] {
+            let text = told_below(lines, &long, "the rest");
+            let fold = text.lines().position(is_fold).expect("a fold");
+            assert!(lines > 40 || lines + fold <= FIRST_LINES, "{lines}: {text}");
+        }
     }
 }

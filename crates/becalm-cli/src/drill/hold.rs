@@ -44,8 +44,8 @@ pub fn hold_and<D: Drill>(
     let signal = Arc::new(AtomicUsize::new(0));
     watch_for_signals(&signal).map_err(|error| format!("cannot handle signals: {error}"))?;
     let show = Show {
-        console: &stream,
         quiet: flags.quiet,
+        ..Show::on(&stream)
     };
     let outcome = match plan.run(&show, &signal) {
         Ok(outcome) => outcome,

@@ -21,7 +21,11 @@ pub fn page(read: &Read) -> Page {
     });
     let page = if read.pools.is_empty() {
         let fitted = &read.whole;
-        let page = page.conclusion(tone(fitted), &conclusion(fitted));
+        let said = match fitted.warnings.first().filter(|_| is_unknown(fitted)) {
+            Some(why) => format!("{} Beware: {why}.", conclusion(fitted)),
+            None => conclusion(fitted),
+        };
+        let page = page.conclusion(tone(fitted), &said);
         let page = page.figures("", figures(fitted));
         let page = match picture::curve(fitted) {
             Some(chart) => page.figure(&chart.with_size(940.0, 260.0), CURVE),
@@ -78,6 +82,7 @@ fn figures(fitted: &Fitted) -> Vec<(String, String)> {
     let values = values(fitted).into_iter().take(3);
     let figures = values.map(|it| match it.interval {
         Some(interval) => (it.text, format!("{}, {}: {interval}", it.title, it.how)),
+        None if it.how == "ask" => (it.text, format!("{}: not known, stands in", it.title)),
         None => (it.text, format!("{}: {}", it.title, it.how)),
     });
     figures.collect()
@@ -87,18 +92,18 @@ fn one(page: Page, fitted: &Fitted, of: &str) -> Page {
     let warnings = fitted.warnings.iter();
     let page = warnings.fold(page, |page, it| page.paragraph(&format!("Beware: {it}.")));
     let page = page
-        .heading(&format!("{of}the values"))
+        .heading(&format!("{of}The values"))
         .table(&table(fitted));
     let reasons = values(fitted).into_iter().map(|it| (it.title, it.because));
     let page = page.definitions(reasons);
     let page = match picture::arrivals(fitted) {
         Some(chart) => page
-            .heading(&format!("{of}arrivals"))
+            .heading(&format!("{of}Arrivals"))
             .figure(&chart, "Requests, and those of them that repeat no other."),
         None => page,
     };
     if fitted.windows.len() > 1 {
-        page.heading(&format!("{of}windows"))
+        page.heading(&format!("{of}Stretches of time"))
             .paragraph("Each stretch of the log, fitted apart: a service that stays the same says the same in each.")
             .table(&windows(fitted))
     } else {
@@ -147,4 +152,9 @@ fn tone(fitted: &Fitted) -> Colour {
         Knee::Open => Colour::Blue,
         _ => Colour::Orange,
     }
+}
+
+/// Whether the reason is what is to be read first.
+fn is_unknown(fitted: &Fitted) -> bool {
+    !matches!(fitted.knee, Knee::Seen | Knee::Open)
 }

@@ -18,7 +18,7 @@ pub fn curve(fitted: &Fitted) -> Option<LineChart> {
     };
     let mut chart = LineChart::new("Time by the number found")
         .x_label("requests under way when a request began")
-        .y_label("ms until its answer, on average")
+        .y_label("mean ms to the answer")
         .with_size(WIDTH, 340.0)
         .series(Series::line(
             "measured",

@@ -149,7 +149,7 @@ pub fn conclusion(fitted: &Fitted) -> String {
         Knee::Open => format!(
             "The service can serve at least {capacity}/s, and may do more: nothing that was read filled it."
         ),
-        _ => "What was read does not show how much the service can do; it says why.".into(),
+        _ => "What was read does not show how much the service can do.".into(),
     }
 }
 

@@ -103,13 +103,14 @@ pub fn has_marks(study: &Study) -> bool {
 }
 
 /// The figures by which a policy is chosen, in the order in which a reader asks for them.
-const DECISIVE: [&str; 8] = [
+const DECISIVE: [&str; 9] = [
     "recovery_p50_s",
     "success_share",
     "amplification_during",
     "amplification_since",
     "longest_outage_s",
     "largest_load",
+    "first_answer_p50_s",
     "amplification",
     "latency_p99_ms",
 ];

@@ -88,18 +88,21 @@ fn first_screen(told: &Told, width: usize, painter: Painter) -> (String, Shown) 
 /// The verdict and three figures, of as many policies as there are columns for: those first that decide.
 fn three_figures(study: &Study, width: usize, painter: Painter) -> String {
     let order = first::order(study);
-    let of = |many: usize, headings: Option<&[String]>| {
-        let mut these: Vec<usize> = order.iter().copied().take(many).collect();
-        these.sort_unstable();
-        let these: Vec<&Contender> = these
-            .iter()
-            .filter_map(|at| study.contenders.get(*at))
-            .collect();
-        let names: Vec<String> = these.iter().map(|it| it.name.clone()).collect();
-        (
-            table::that_come_first(study, &these, headings.unwrap_or(&names)),
-            names,
-        )
+    // Each under its name, or under the number that it has below, too.
+    let of = |many: usize, is_numbered: bool| {
+        let mut places: Vec<usize> = order.iter().copied().take(many).collect();
+        places.sort_unstable();
+        let these = places.iter().filter_map(|at| study.contenders.get(*at));
+        let these: Vec<&Contender> = these.collect();
+        let names = these.iter().map(|it| it.name.clone());
+        let headings: Vec<String> = if is_numbered {
+            places.iter().map(|at| format!("({})", at + 1)).collect()
+        } else {
+            names.clone().collect()
+        };
+        let table = table::that_come_first(study, &these, &headings);
+        let legend: Vec<_> = headings.into_iter().zip(names).collect();
+        (table, legend)
     };
     let most = match order.len() {
         few if few <= table::SIDE_BY_SIDE => few,
@@ -107,16 +110,15 @@ fn three_figures(study: &Study, width: usize, painter: Painter) -> String {
     };
     let named = (1..=most)
         .rev()
-        .find(|many| fits(&of(*many, None).0, width));
+        .find(|many| fits(&of(*many, false).0, width));
     let named = named.filter(|it| *it == most || *it > NUMBERED);
     let (mut text, many) = if let Some(many) = named {
-        (of(many, None).0.to_terminal(painter), many)
+        (of(many, false).0.to_terminal(painter), many)
     } else {
         let many = most.min(NUMBERED);
-        let numbers: Vec<_> = (1..=many).map(|number| format!("({number})")).collect();
-        let (table, policies) = of(many, Some(&numbers));
+        let (table, legend) = of(many, true);
         let mut text = String::new();
-        for (number, name) in numbers.iter().zip(&policies) {
+        for (number, name) in legend {
             let line = fit(&format!("{number} {name}"), width);
             let _ = writeln!(text, "{}", line.trim_end());
         }

@@ -6,7 +6,7 @@ use becalm_report::{Colour, Page, Table};
 use super::Outcome;
 use super::finding::{self, Finding};
 use crate::outcome::{Room, table};
-use crate::page::WORDS;
+use crate::page::{WORDS, first, said};
 use crate::picture;
 
 /// The drill as a self-contained page.
@@ -27,8 +27,22 @@ pub fn page(outcome: &Outcome) -> Page {
     let attempts = attempts.fold(Table::new(header), |table, (attempts, calls)| {
         table.row(vec![attempts.to_string().into(), calls.to_string().into()])
     });
-    let page = Page::new(format!("{}: what does your client do?", outcome.fault))
-        .conclusion(colour, &finding::conclusion(outcome))
+    let title = format!("{}: what does your client do?", outcome.fault);
+    let conclusion = finding::conclusion(outcome);
+    let (page, rest) = first(
+        Page::new(title),
+        colour,
+        &conclusion,
+        Some(&outcome.contender),
+    );
+    let page = page
+        .figure(
+            &picture::goodput(contenders, setup),
+            "Calls that succeed, by the moment of their first good answer.",
+        )
+        .contents()
+        .heading("What was measured");
+    let page = said(page, rest)
         .paragraph(&format!(
             "Measured by becalm drill, which stood between a client and {} and made no calls: {} after its first request {}, for {}.",
             outcome.upstream,
@@ -36,11 +50,6 @@ pub fn page(outcome: &Outcome) -> Page {
             outcome.fault.sentence(),
             Human(setup.trigger),
         ))
-        .heading("What was answered")
-        .figure(
-            &picture::goodput(contenders, setup),
-            "Calls that succeed, by the moment of their first good answer.",
-        )
         .heading("What was sent")
         .figure(
             &picture::arrivals(contenders, setup),

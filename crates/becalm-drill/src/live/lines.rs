@@ -17,8 +17,8 @@ const WIDTH: usize = 80;
 const TIME: usize = 5;
 const COLUMN: usize = 34;
 
-/// Lines of a drill: the first of many seconds would be all that is read.
-const LINES: u32 = 5;
+/// Lines of a drill, but for its last second: the first of many seconds would be all that is read.
+pub const LINES: u32 = 5;
 
 /// The policies.
 pub fn header(view: &View<'_>) -> String {
@@ -35,9 +35,9 @@ pub fn header(view: &View<'_>) -> String {
 const SHORT: &str = "calls that succeed, per second:\n";
 
 /// How the second went that ends there; nothing for a second that is passed over.
-pub fn line(view: &View<'_>, second: u32) -> String {
+pub fn line(view: &View<'_>, second: u32, most: u32) -> String {
     let all = u32::try_from(view.setup.length().as_secs()).unwrap_or(u32::MAX);
-    if second % all.div_ceil(LINES).max(1) != 0 && second != all {
+    if most == 0 || second % all.div_ceil(most).max(1) != 0 && second != all {
         return String::new();
     }
     let end = SECOND * second;
@@ -86,13 +86,13 @@ mod tests {
             elapsed: Duration::from_secs(7),
         };
         assert!(header(&view).contains("full jitter"));
-        let told = line(&view, 8);
+        let told = line(&view, 8, LINES);
         assert!(
             told.starts_with("8s   1 040/s, 2 ok, STORM for 5.0 s"),
             "{told}"
         );
         assert!(told.contains("260/s, 260 ok, back in 0.9 s"), "{told}");
-        assert_eq!(line(&view, 7), "", "few lines are read");
+        assert_eq!(line(&view, 7, LINES), "", "few lines are read");
     }
 
     #[test]
@@ -113,12 +113,21 @@ mod tests {
             recordings: &recordings,
             elapsed: setup.length(),
         };
-        let lines: String = (1..=10).map(|second| line(&view, second)).collect();
+        let lines: String = (1..=10).map(|second| line(&view, second, LINES)).collect();
         assert_eq!(lines.lines().count(), 5, "{lines}");
+        // One of many that are held one after the other has less.
+        for (most, expected) in [(2, 2), (1, 1), (0, 0)] {
+            let few = (1..=10).map(|second| line(&view, second, most));
+            let few = few.filter(|it| !it.is_empty()).count();
+            assert!(
+                few <= expected + 1 && (few > 0) == (most > 0),
+                "{most}: {few}"
+            );
+        }
         let all = header(&view) + &lines;
         assert!(all.lines().all(|it| it.chars().count() <= WIDTH), "{all}");
         assert!(
-            line(&view, 8).contains("2 STORM") && line(&view, 8).contains("260 back"),
+            line(&view, 8, LINES).contains("2 STORM") && line(&view, 8, LINES).contains("260 back"),
             "{all}"
         );
     }

@@ -14,6 +14,7 @@ use crate::ledger::Recording;
 use crate::setup::Setup;
 use crate::show::{Console, Show};
 use crate::variant::Variant;
+use lines::LINES;
 use paper::Paper;
 
 /// What there is to see at a moment.
@@ -24,8 +25,8 @@ pub trait Scene {
     /// How many seconds are over.
     fn seconds(&self) -> u32;
 
-    /// How the second that ends there went.
-    fn line(&self, second: u32) -> String;
+    /// How the second that ends there went; nothing for most seconds, so that there are at most so many lines.
+    fn line(&self, second: u32, most: u32) -> String;
 
     /// What stays to be read when it is over, above what it came to: short, as that is read first.
     fn last(&self, size: (usize, usize), painter: Painter) -> Vec<String> {
@@ -46,6 +47,7 @@ pub enum Display<'a> {
     Lines {
         console: &'a dyn Console,
         seconds: u32,
+        most: u32,
     },
     Screen(Paper<'a>),
 }
@@ -62,6 +64,7 @@ impl<'a> Display<'a> {
             Self::Lines {
                 console,
                 seconds: 0,
+                most: LINES.checked_div(show.policies).unwrap_or(0),
             }
         }
     }
@@ -70,13 +73,17 @@ impl<'a> Display<'a> {
     pub fn show(&mut self, scene: &impl Scene) {
         match self {
             Self::Quiet => {}
-            Self::Lines { console, seconds } => {
+            Self::Lines {
+                console,
+                seconds,
+                most,
+            } => {
                 while *seconds < scene.seconds() {
                     if *seconds == 0 {
                         console.write(&scene.header());
                     }
                     *seconds += 1;
-                    console.write(&scene.line(*seconds));
+                    console.write(&scene.line(*seconds, *most));
                 }
             }
             Self::Screen(paper) => paper.draw(&scene.frame(paper.size(), paper.painter())),
@@ -86,7 +93,10 @@ impl<'a> Display<'a> {
     /// One of several is over, and the seconds of the next begin anew.
     #[cfg(all(feature = "ws", unix))]
     pub fn next(&mut self, told: &str) {
-        if let Self::Lines { console, seconds } = self {
+        if let Self::Lines {
+            console, seconds, ..
+        } = self
+        {
             *seconds = 0;
             console.write(&format!("{told}\n"));
         }
@@ -124,12 +134,12 @@ impl Scene for View<'_> {
         u32::try_from(seen.as_secs()).unwrap_or(u32::MAX)
     }
 
-    fn line(&self, second: u32) -> String {
-        lines::line(self, second)
+    fn line(&self, second: u32, most: u32) -> String {
+        lines::line(self, second, most)
     }
 
     fn last(&self, _: (usize, usize), _: Painter) -> Vec<String> {
-        let lines = (1..=self.seconds()).map(|second| lines::line(self, second));
+        let lines = (1..=self.seconds()).map(|second| lines::line(self, second, LINES));
         let text = lines::header(self) + &lines.collect::<String>();
         text.lines().map(str::to_owned).collect()
     }

@@ -108,6 +108,8 @@ fn rounds(
         calms: Vec::new(),
         seen: None,
     };
+    let policies = u32::try_from(plan.variants.len()).unwrap_or(u32::MAX);
+    let show = &Show { policies, ..*show };
     for variant in &plan.variants {
         plan.target
             .still(&allowed::system)

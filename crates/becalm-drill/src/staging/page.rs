@@ -9,7 +9,7 @@ use super::outcome::Outcome;
 use super::trouble::Trouble;
 use crate::judged::tenths;
 use crate::outcome::Room;
-use crate::page::{WORDS, of_policy};
+use crate::page::{WORDS, first, of_policy, said};
 use crate::{picture, twin};
 
 /// The drill as a self-contained page.
@@ -24,14 +24,22 @@ pub fn page(outcome: &Outcome) -> Page {
         "{}: what becomes a storm at {}?",
         outcome.trouble, outcome.host
     );
-    let page = Page::new(title)
-        .conclusion(colour, &outcome.conclusion())
-        .paragraph(&course(outcome))
-        .heading("Who was answered")
+    let conclusion = outcome.conclusion();
+    let (page, rest) = first(
+        Page::new(title),
+        colour,
+        &conclusion,
+        outcome.contenders.last(),
+    );
+    let page = page
         .figure(
             &picture::goodput(&outcome.contenders, setup),
             "Calls that succeed, by the moment at which they do. Where lines coincide, the last one of the legend is seen.",
         )
+        .contents()
+        .heading("What was measured");
+    let page = said(page, rest)
+        .paragraph(&course(outcome))
         .heading("What was sent")
         .figure(
             &picture::arrivals(&outcome.contenders, setup),

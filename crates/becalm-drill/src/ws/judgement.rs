@@ -108,7 +108,7 @@ impl Contender {
         }
         if self.variant.role == Role::HandOver {
             asked(figures.unconnected == 0, &|| {
-                format!("{} dials found nobody", figures.unconnected)
+                format!("{} dials found no server", figures.unconnected)
             });
         }
         missed
@@ -147,7 +147,7 @@ pub fn judge(contenders: &[Contender], setup: &Setup) -> Judgement {
                 let _ = write!(
                     conclusion,
                     " With appointments all were back {} after it was up, where {} is the least: at most {} \
-                     dials of each client, {} handshakes for nobody.",
+                     dials of each client, {} stale handshakes.",
                     tenths(back),
                     tenths(setup.floor()),
                     figures.most_dials,
@@ -275,7 +275,11 @@ pub mod tests {
             ("appointments", |it| it.most_dials = 3, "dialled 3 times"),
             ("drain", |it| it.least = 1_980, "only 99.00 %"),
             ("drain", |it| it.dials = 2_001, "2001 dials"),
-            ("hand-over", |it| it.unconnected = 1, "1 dials found nobody"),
+            (
+                "hand-over",
+                |it| it.unconnected = 1,
+                "1 dials found no server",
+            ),
             ("sessions", |it| it.resumed = 1_999, "1999 sessions went on"),
             ("sessions", |it| it.cold = 1, "1 began anew"),
             (

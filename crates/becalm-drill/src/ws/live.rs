@@ -42,14 +42,14 @@ impl Scene for View<'_> {
     }
 
     /// Of the last second, once a minute: what a variant came to is told when it is over, and read first.
-    fn line(&self, second: u32) -> String {
+    fn line(&self, second: u32, _: u32) -> String {
         if second % MINUTE != 0 {
             return String::new();
         }
         let last_second = self.now.saturating_sub(Duration::from_secs(1))..self.now;
         let count = |count| plain(float(self.recording.within(count, last_second.clone())));
         format!(
-            "{second}s  {}: {} of {} connected; in this second\n      {} dials, {} refused, {} handshakes, {} for nobody\n",
+            "{second}s  {}: {} of {} connected; in this second\n      {} dials, {} refused, {} handshakes, {} of them stale\n",
             self.variant.title,
             plain(float(last(&self.recording.open))),
             plain(float(self.setup.clients)),
@@ -115,7 +115,7 @@ fn frame(view: &View<'_>, (width, height): (usize, usize), painter: Painter) -> 
     let count = |count| plain(float(view.recording.within(count, second.clone())));
     lines.push(fit(
         &format!(
-            "last second: {} dials, {} refused, {} handshakes, {} of them for nobody",
+            "last second: {} dials, {} refused, {} handshakes, {} of them stale",
             count(Count::Dial),
             count(Count::Refused),
             count(Count::Handshake),
@@ -216,16 +216,16 @@ mod tests {
             now: Duration::from_secs(9),
             over: &[],
         };
-        let line = view.line(60);
+        let line = view.line(60, 1);
         for words in [
             "60s  fixed delay",
             "500 dials, ",
-            "100 handshakes, 90 for nobody",
+            "100 handshakes, 90 of them stale",
         ] {
             assert!(line.contains(words), "{line}");
         }
         assert!(line.lines().all(|it| it.chars().count() <= 80), "{line}");
-        assert_eq!(view.line(8), "");
+        assert_eq!(view.line(8, 1), "");
         let words = condition(&view).1;
         assert!(
             words.starts_with("the server has been up for 5.0 s: 0 of 2000"),

@@ -3,6 +3,7 @@
 use becalm_report::format::plain;
 use becalm_report::{Cell, Table};
 
+use super::figures::Figures;
 use super::judgement::{Contender, Judgement};
 use super::setup::Setup;
 use crate::judged::tenths;
@@ -43,19 +44,39 @@ pub fn table(contenders: &[Contender], setup: &Setup) -> Table {
     rows.fold(Table::new(header), Table::row)
 }
 
-/// One variant in a line, when it is over.
-pub fn line(contender: &Contender, setup: &Setup) -> String {
+/// The three figures that come first of a variant: each with its unit, and its name in the [table].
+pub fn first_figures(contender: &Contender, setup: &Setup) -> [(String, String); 3] {
     let figures = &contender.figures;
-    let verdict = match figures.back {
+    [
+        (condition(figures, setup), "verdict: all clients".into()),
+        (
+            number(figures.most_dials),
+            "dials of the client that made most".into(),
+        ),
+        (
+            number(figures.wasted),
+            "stale handshakes, for clients that had left".into(),
+        ),
+    ]
+}
+
+fn condition(figures: &Figures, setup: &Setup) -> String {
+    match figures.back {
         Some(back) => format!("back in {}", tenths(back)),
         None => format!(
             "down: {} of {} connected",
             number(figures.open),
             number(setup.clients)
         ),
-    };
+    }
+}
+
+/// One variant in a line, when it is over.
+pub fn line(contender: &Contender, setup: &Setup) -> String {
+    let figures = &contender.figures;
+    let verdict = condition(figures, setup);
     format!(
-        "{}: {verdict}; {} dials, {} handshakes, {} for nobody",
+        "{}: {verdict}; {} dials, {} handshakes, {} of them stale",
         contender.variant.title,
         number(figures.dials),
         number(figures.handshakes),

@@ -4,8 +4,12 @@ use becalm::support::Human;
 use becalm_report::format::plain;
 use becalm_report::{Colour, Page};
 
-use super::outcome::{Outcome, table};
+use super::judgement::Contender;
+use super::outcome::{self, Outcome, table};
 use super::picture;
+use super::variant::Role;
+use crate::page::{SAID, said};
+use crate::show::begun;
 
 /// The drill as a self-contained page.
 pub fn page(outcome: &Outcome) -> Page {
@@ -16,18 +20,24 @@ pub fn page(outcome: &Outcome) -> Page {
     } else {
         Colour::Orange
     };
-    Page::new(format!(
+    let first = begun(&judgement.conclusion, |it| it.len() <= SAID);
+    let page = Page::new(format!(
         "A server of {} WebSockets dies: who comes back?",
         plain(setup.clients.into())
     ))
-    .conclusion(colour, &judgement.conclusion)
-    .figure(
+    .conclusion(colour, first);
+    let page = match told_of(contenders) {
+        Some(it) => page.figures(it.variant.title, outcome::first_figures(it, setup)),
+        None => page,
+    };
+    let page = page.figure(
         &picture::connections(contenders, setup),
         "The connections that the server has. Where lines coincide, the last one of the legend is seen.",
     )
     .contents()
-    .heading("What was measured")
-    .paragraph(&format!(
+    .heading("What was measured");
+    let rest = judgement.conclusion[first.len()..].trim_start();
+    said(page, rest).paragraph(&format!(
         "Measured on this machine by becalm drill ws: {} killed and started again {} later, or drained, and clients \
          of becalm-ws in processes of their own, on the loopback interface. Nothing is simulated and nothing is scripted.",
         match setup.servers {
@@ -75,6 +85,12 @@ pub fn page(outcome: &Outcome) -> Page {
     .definitions(parameters(outcome))
     .heading("Run it again")
     .code(&outcome.command)
+}
+
+/// The variant whose figures are read first: that which tells clients when to come, if it was held.
+fn told_of(contenders: &[Contender]) -> Option<&Contender> {
+    let is_it = |it: &&Contender| it.variant.role == Role::Appointments;
+    contenders.iter().find(is_it).or(contenders.last())
 }
 
 /// The words over the table's columns.
@@ -142,7 +158,7 @@ fn parameters(outcome: &Outcome) -> Vec<(&str, String)> {
         parameters.push((
             contender.variant.title,
             format!(
-                "{}; since the fault {} dials found nobody, {} took too long, {} ended in another way; {} sessions went on, {} \
+                "{}; since the fault {} dials found no server, {} took too long, {} ended in another way; {} sessions went on, {} \
                  began anew; {} messages",
                 contender.variant.description,
                 figures.unconnected,

@@ -13,7 +13,7 @@ use super::variant::Fault;
 
 /// The connections of the servers under every variant, in one chart.
 pub fn connections(contenders: &[Contender], setup: &Setup) -> LineChart {
-    let chart = LineChart::new("ws_connections_active")
+    let chart = LineChart::new("Connections of the server (ws_connections_active)")
         .y_label("connections")
         .y_reaches(f64::from(setup.clients));
     let killed = contenders.iter().find(|it| it.variant.fault == Fault::Kill);

@@ -155,7 +155,7 @@ impl Setup {
             "so the last of them may be late, whatever the server tells them"
         };
         format!(
-            "who has found nobody dials again after {} at most, and the server needs {} for all: {follows}",
+            "a client that found no server dials again after {} at most, and the server needs {} for all: {follows}",
             Human(self.cap),
             Human(self.floor())
         )
