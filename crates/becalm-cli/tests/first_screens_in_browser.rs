@@ -212,7 +212,7 @@ fn call(drill: &mut Child) {
     }
 }
 
-const SHORT: &str = "--before 1s --trigger 500ms --after 3s --seed 7 --html page.html";
+const SHORT: &str = "--before 1s --trigger 500ms --after 3s --html page.html";
 
 #[test]
 fn s5_a_drill_says_first_who_came_back() {
