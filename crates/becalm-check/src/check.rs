@@ -161,7 +161,7 @@ fn of_file<'a>(
         return;
     }
     if is_named(file, TOML) && systems.iter().all(Vec::is_empty) {
-        of_toml(file, whole, by, found);
+        of_toml(file, read, whole, by, found);
         return;
     }
     // A resource of Kubernetes may hold another system's file as a text, and is not that file.
@@ -295,15 +295,23 @@ fn template_of(file: File<'_>, span: Span, what: &str, holds_retries: bool, foun
     found.findings.push(demoted(finding, holds_retries));
 }
 
-fn of_toml<'a>(file: File<'_>, whole: Document<'a>, by: By<'a>, found: &mut Checked) {
+fn of_toml<'a>(
+    file: File<'_>,
+    read: &Parsed,
+    whole: Document<'a>,
+    by: By<'a>,
+    found: &mut Checked,
+) {
     if by.read_as(&by.of_form(Form::Text, &whole), whole, found) {
         return;
     }
-    match systems::no_toml(whole.text) {
-        Some((span, sentence)) => {
-            cannot_read(file, span, sentence, holds_retries(whole.text), found);
-        }
-        None => unknown(file, Span::new(1, 1, 0), found),
+    if let Some((span, sentence)) = systems::no_toml(whole.text) {
+        cannot_read(file, span, sentence, holds_retries(whole.text), found);
+        return;
+    }
+    let mut trees = read.trees.iter();
+    if !trees.any(|it| unread::of_unknown(file.name, it, &mut found.findings)) {
+        unknown(file, Span::new(1, 1, 0), found);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which words look like retries, whatever system they are of?
 
+use crate::list::list;
+
 /// Parts of words that a configuration of retries has, in small letters and without separators.
 const STEMS: [&str; 9] = [
     "retry",
@@ -35,6 +37,28 @@ pub fn looks_like_retries(name: &str) -> bool {
         || parts
             .any(|part| PARTS.contains(&&*part) || MEANT.iter().any(|meant| is_slip(&part, meant)))
 }
+
+/// The first setting of retries in a text of lines, as snippets of proxies have it.
+pub fn word_of_text(text: &str) -> Option<&str> {
+    if !text.contains(['\n', ';']) {
+        return None;
+    }
+    text.lines().find_map(|line| {
+        let ends = |c: char| c.is_whitespace() || ":=;{\"'".contains(c);
+        let mut words = line.split(ends).filter(|it| !it.is_empty() && *it != "-");
+        let first = words.next()?;
+        let is_number = |it: &str| it.parse::<u32>().is_ok();
+        let is_next = first.contains("_next_upstream") && !first.starts_with(['#', '/']);
+        let is_own =
+            IN_TEXTS.contains(&first) || first == "retries" && words.next().is_some_and(is_number);
+        (is_own || is_next).then_some(first)
+    })
+}
+
+/// Words that begin a line about retries in the files of proxies, but for HAProxy's `retries 3`.
+const IN_TEXTS: &[&str] = list!(
+    "retry-on retry_on retryOn retry_policy retryPolicy num_retries numRetries max_connect_attempts"
+);
 
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

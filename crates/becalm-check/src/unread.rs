@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use crate::code;
 use crate::document::{Node, Span};
 use crate::finding::Finding;
-use crate::hints::looks_like_retries;
+use crate::hints::{looks_like_retries, word_of_text};
+use crate::list::list;
 use crate::system::System;
 use crate::systems::is_called;
 
@@ -20,8 +21,10 @@ pub fn of_known(
     told: &HashSet<Span>,
     found: &mut Vec<Finding>,
 ) {
-    let mut keys = Vec::new();
-    gather(tree, told, &mut Vec::new(), &mut keys);
+    let mut left = Gathered::default();
+    gather(tree, told, &mut Vec::new(), &mut left);
+    left.tell(file, found);
+    let Gathered { keys, .. } = left;
     let closed = systems
         .iter()
         .find_map(|it| Some((it, it.schema.refuses.as_ref()?)));
@@ -54,7 +57,7 @@ pub fn of_known(
         let titles: Vec<_> = systems.iter().map(|it| it.title).collect();
         let place = first.place();
         let sentence = format!(
-            "`{place}`{}: settings of retries, as it looks, that {} does not read",
+            "`{place}`{}: settings of retries, as it looks, where nothing of {} is read",
             more(rest),
             titles.join(" or ")
         );
@@ -64,10 +67,11 @@ pub fn of_known(
 
 /// A document of no system that is read; whether there is anything that looks like retries.
 pub fn of_unknown(file: &str, tree: &Node, found: &mut Vec<Finding>) -> bool {
-    let mut keys = Vec::new();
-    gather(tree, &HashSet::new(), &mut Vec::new(), &mut keys);
-    let [first, rest @ ..] = &keys[..] else {
-        return false;
+    let mut left = Gathered::default();
+    gather(tree, &HashSet::new(), &mut Vec::new(), &mut left);
+    let is_any = left.tell(file, found);
+    let [first, rest @ ..] = &left.keys[..] else {
+        return is_any;
     };
     let place = first.place();
     let sentence = format!(
@@ -140,25 +144,104 @@ impl Left<'_> {
     }
 }
 
+/// What looks like retries, and nothing asked for.
+#[derive(Default)]
+struct Gathered<'n> {
+    keys: Vec<Left<'n>>,
+    /// Headers that have Envoy repeat a request.
+    headers: Vec<Left<'n>>,
+    /// Texts with the settings of a system, each with the first of its words.
+    texts: Vec<(Left<'n>, &'n str)>,
+}
+
+impl Gathered<'_> {
+    /// Tells of headers and texts; whether there are any.
+    fn tell(&self, file: &str, found: &mut Vec<Finding>) -> bool {
+        if let [first, rest @ ..] = &self.headers[..] {
+            let sentence = format!(
+                "by the header `{}`{} Envoy repeats requests, whatever the retries of the route say: no policy here counts it",
+                first.name,
+                more(rest)
+            );
+            let remedy = "leave the header out, and write the retries where the route has them";
+            found.push(Finding::new(
+                file,
+                first.span,
+                code::RETRIES_NOT_READ,
+                sentence,
+                remedy,
+            ));
+        }
+        for (left, word) in &self.texts {
+            let sentence = format!(
+                "`{}` holds `{word}`: settings of retries in a text, which is not read",
+                left.place()
+            );
+            found.push(not_read(file, left.span, sentence));
+        }
+        !self.headers.is_empty() || !self.texts.is_empty()
+    }
+}
+
+/// Headers by which a request says to Envoy how often it is repeated. Run with 1.40.0: those that a route adds do as well, and
+/// its `num_retries` gives way.
+const HEADERS: &[&str] = list!(
+    "x-envoy-retry-on x-envoy-retry-grpc-on x-envoy-max-retries x-envoy-retriable-status-codes \
+     x-envoy-retriable-header-names x-envoy-hedge-on-per-try-timeout"
+);
+
 /// Keys with their paths. What stands in one of them is not told again.
 fn gather<'n>(
     node: &'n Node,
     told: &HashSet<Span>,
     path: &mut Vec<&'n str>,
-    keys: &mut Vec<Left<'n>>,
+    left: &mut Gathered<'n>,
 ) {
     if is_schema(node) {
         return;
     }
-    for item in node.items() {
-        if let Some((name, span)) = named(item).filter(|_| path.last() == Some(&"metadata")) {
-            let path = path.clone();
-            keys.push(Left { path, name, span });
-        }
-        gather(item, told, path, keys);
+    // A match has the same form, in a list of headers.
+    if let Some((name, span)) = header(node).filter(|_| path.last() != Some(&"headers")) {
+        let path = path.clone();
+        left.headers.push(Left { path, name, span });
+        return;
     }
+    if let Some((text, span)) = patched(node) {
+        let (path, name) = (path.clone(), "path");
+        left.texts.push((Left { path, name, span }, text));
+        return;
+    }
+    for item in node.items() {
+        if let Some((name, span)) = named(item, path.last().copied().unwrap_or_default()) {
+            let path = path.clone();
+            left.keys.push(Left { path, name, span });
+        }
+        gather(item, told, path, left);
+    }
+    let is_of_headers = matches!(
+        path[..],
+        [.., "headers", "request" | "response", "set" | "add"] | [.., "match", "headers"]
+    );
     for (key, value) in node.entries() {
         if told.contains(&key.span) {
+            continue;
+        }
+        let here = |path: &[&'n str]| Left {
+            path: path.to_vec(),
+            name: &key.name,
+            span: key.span,
+        };
+        if is_of_headers {
+            // Names of the user's own.
+            if HEADERS.contains(&&*key.name) && value.text().is_some() {
+                left.headers.push(here(path));
+            }
+            continue;
+        }
+        if let Some(word) = value.text().and_then(word_of_text)
+            && !told.contains(&value.span)
+        {
+            left.texts.push((here(path), word));
             continue;
         }
         let parent = path.last().copied().unwrap_or_default();
@@ -170,15 +253,11 @@ fn gather<'n>(
             })
         };
         if key.asked.get() == Some(false) && !told.contains(&value.span) && !is_own() {
-            keys.push(Left {
-                path: path.clone(),
-                name: &key.name,
-                span: key.span,
-            });
+            left.keys.push(here(path));
             continue;
         }
         path.push(&key.name);
-        gather(value, told, path, keys);
+        gather(value, told, path, left);
         path.pop();
     }
 }
@@ -193,11 +272,29 @@ fn is_schema(node: &Node) -> bool {
         || (is_text("openapi") || is_text("swagger")) && has("paths")
 }
 
-/// A setting of a component of Dapr: a name that looks like retries, and a value.
-fn named(item: &Node) -> Option<(&str, Span)> {
-    item.get("value")?.text()?;
+/// A setting by its name in a list: of a component of Dapr, or of the environment of a container.
+fn named<'n>(item: &'n Node, parent: &str) -> Option<(&'n str, Span)> {
+    item.get("value")
+        .filter(|_| ["metadata", "env"].contains(&parent))?;
     let name = item.get("name")?;
     let text = name.text().filter(|it| looks_like_retries(it))?;
+    Some((text, name.span))
+}
+
+/// What a patch of JSON (RFC 6902) sets: by its path, or within its value.
+fn patched(node: &Node) -> Option<(&str, Span)> {
+    let path = node.get("op").and(node.get("path"))?;
+    let values = node.get("value").into_iter().flat_map(Node::walk);
+    let within = values.flat_map(Node::entries).map(|(key, _)| &*key.name);
+    let mut all = path.text().into_iter().chain(within);
+    Some((all.find(|it| looks_like_retries(it))?, path.span))
+}
+
+/// A header that is added to requests: `{name: x-envoy-max-retries, value: "3"}`, with `key` in Envoy's files.
+fn header(node: &Node) -> Option<(&str, Span)> {
+    node.get("value")?.text()?;
+    let name = node.get("key").or_else(|| node.get("name"))?;
+    let text = name.text().filter(|it| HEADERS.contains(it))?;
     Some((text, name.span))
 }
 
@@ -208,6 +305,10 @@ fn whose(tree: &Node) -> String {
     let known = [
         (has(&["services"]) && has(&["version"]), "Compose"),
         (has(&["spring"]), "Spring"),
+        (
+            has(&["entryPoints"]) && has(&["providers"]),
+            "Traefik's static configuration",
+        ),
         (has(&["jobs"]) && has(&["on"]), "GitHub Actions"),
         (has(&["groups"]), "Prometheus"),
     ];

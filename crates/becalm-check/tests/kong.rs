@@ -81,3 +81,22 @@ fn a_field_of_a_later_version_is_no_error() {
         "{checked:#?}"
     );
 }
+
+#[test]
+fn resources_of_kong_are_read_and_one_without_retries_is_told() {
+    let resource = |kind: &str, spec: &str| {
+        let text = format!(
+            "apiVersion: configuration.konghq.com/v1alpha1\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{{spec}}}\n"
+        );
+        check(&[File::new("a.yaml", &text)], &Settings::default())
+    };
+    let service = resource(
+        "KongService",
+        "host: a.shop, retries: 7, read_timeout: 3000",
+    );
+    assert_eq!(service.mappings[0].policy.attempts, 8);
+    assert_eq!(service.mappings[0].names, ["a.shop"]);
+    let upstream = resource("KongUpstreamPolicy", "algorithm: round-robin, retries: 3");
+    let told: Vec<_> = upstream.findings.iter().map(|it| it.code).collect();
+    assert_eq!(told, ["no-such-field"]);
+}

@@ -253,3 +253,44 @@ fn an_envoy_filter_that_changes_retries_is_not_passed_over() {
         assert_eq!(checked.findings[0].span.line, line);
     }
 }
+
+#[test]
+fn the_retries_of_an_envoy_filter_are_read_where_they_say_what_is_repeated() {
+    let of = |applies_to: &str, value: &str| {
+        of(&[(
+            "filter.yaml",
+            &format!(
+                "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nmetadata: {{name: f}}\nspec:\n  configPatches:\n  - applyTo: {applies_to}\n    patch:\n      value:\n        {value}\n"
+            ),
+        )])
+    };
+    let own = "retry_policy: {retry_on: 5xx, num_retries: 8}";
+    for (applies_to, value) in [
+        ("HTTP_ROUTE", format!("route: {{{own}}}")),
+        (
+            "VIRTUAL_HOST",
+            format!("{{{own}, include_request_attempt_count: true}}"),
+        ),
+    ] {
+        let checked = of(applies_to, &value);
+        assert_eq!(checked.mappings[0].policy.attempts, 9, "{checked:?}");
+        let codes = codes(&checked);
+        assert!(codes.contains(&"repeats-non-idempotent"), "{codes:?}");
+        assert!(!codes.contains(&"no-such-field"), "{codes:?}");
+    }
+    for (applies_to, value) in [
+        ("HTTP_ROUTE", own.to_owned()),
+        ("HTTP_ROUTE", "route: {retry_polcy: {retry_on: 5xx}}".into()),
+        ("HTTP_ROUTE", "route: {retry_policy: {retries: 5}}".into()),
+        ("CLUSTER", own.to_owned()),
+    ] {
+        let checked = of(applies_to, &value);
+        assert!(
+            codes(&checked).contains(&"no-such-field"),
+            "{value}: {checked:?}"
+        );
+        assert!(checked.mappings.is_empty(), "{checked:?}");
+    }
+    let connections = "typed_config: {max_connect_attempts: 9}";
+    assert_eq!(codes(&of("NETWORK_FILTER", connections)), ["not-seen"]);
+}

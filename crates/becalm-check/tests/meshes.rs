@@ -68,3 +68,10 @@ fn a_mesh_timeout_may_bound_what_kuma_repeats() {
     assert!(told.sentence.contains("nothing that is read here bounds"));
     assert!(told.remedy.contains("MeshTimeout"), "{}", told.remedy);
 }
+
+#[test]
+fn a_bound_of_contour_s_own_configuration_is_no_fault() {
+    let text = "apiVersion: projectcontour.io/v1alpha1\nkind: ContourConfiguration\nmetadata: {name: c}\nspec: {envoy: {cluster: {circuitBreakers: {maxRetries: 50}}}}\n";
+    let checked = of(text);
+    assert!(checked.findings.is_empty(), "{checked:?}");
+}

@@ -216,3 +216,31 @@ fn of_aws_the_credentials_hold_before_the_config() {
         .collect();
     assert_eq!((of_default.len(), of_default[0].policy.attempts), (1, 2));
 }
+
+/// Run with 1.40.0: 3 attempts, whatever route leads to the cluster.
+#[test]
+fn a_cluster_without_a_route_of_its_file_has_its_own_policy() {
+    let cluster = |name: &str| {
+        format!(
+            "{{name: {name}, type: EDS, typed_extension_protocol_options: {{envoy.extensions.upstreams.http.v3.HttpProtocolOptions: {{retry_policy: {{retry_on: connect-failure, num_retries: 2}}}}}}}}"
+        )
+    };
+    let text = format!(
+        "static_resources: {{clusters: [{}, {}]}}\n",
+        cluster("a"),
+        cluster("b")
+    );
+    let checked = of(&[("envoy.yaml", &text)]);
+    assert_eq!(attempts(&checked), [3, 3], "{checked:?}");
+    assert_eq!(checked.mappings[1].names, ["b"]);
+    assert!(checked.findings.iter().any(|it| it.code == "not-seen"));
+    assert!(
+        checked
+            .findings
+            .iter()
+            .all(|it| it.code != "retries-not-read")
+    );
+    let route = "virtual_hosts: [{name: h, domains: [a], routes: [{match: {prefix: /}, route: {cluster: a}}]}]";
+    let both = format!("{route}\n{text}");
+    assert_eq!(attempts(&of(&[("envoy.yaml", &both)])), [3, 3]);
+}

@@ -395,3 +395,59 @@ fn templates_of_chef_and_puppet_are_templates() {
     let logs = "defaults\n  mode http\n  log-format \"<%ci> %{+Q}r <% %ST>\"\nbackend a\n  server a 10.0.0.1:80\n";
     assert_eq!(attempts(&haproxy(logs)), [4]);
 }
+
+/// Run with 2.6.12: a `dispatch` is retried as a server is, and a section that passes nothing on repeats nothing.
+#[test]
+fn haproxy_repeats_where_it_passes_requests_on() {
+    let backend = |lines: &str| {
+        let text = format!(
+            "defaults\n  mode http\n  timeout connect 2s\nbackend b\n  retries 5\n  retry-on 503\n  {lines}\n"
+        );
+        of("haproxy.cfg", &text)
+    };
+    for lines in [
+        "dispatch 10.0.0.1:80",
+        "option transparent",
+        "server a 10.0.0.1:80",
+    ] {
+        assert_eq!(attempts(&backend(lines)), [6], "{lines}");
+    }
+    let bound = "http-request return status 503 if FALSE\n  server a 10.0.0.1:80";
+    assert_eq!(attempts(&backend(bound)), [6]);
+    for lines in [
+        "balance first",
+        "http-request return status 503\n  server a 10.0.0.1:80",
+    ] {
+        let checked = backend(lines);
+        assert!(
+            checked.mappings.is_empty() && has(&checked, "never-retries"),
+            "{lines}: {checked:?}"
+        );
+    }
+    let of_defaults = "defaults\n  mode http\n  retries 5\nbackend b\n  balance first\n";
+    assert!(!has(&of("haproxy.cfg", of_defaults), "never-retries"));
+}
+
+/// Run with 2.6.12: of backups the first alone is asked, after a second.
+#[test]
+fn haproxy_goes_elsewhere_where_servers_are_active() {
+    let base = |lines: &str| {
+        let text =
+            format!("defaults\n  timeout connect 2s\n  option redispatch\nbackend b\n  {lines}\n");
+        of("haproxy.cfg", &text).mappings[0].policy.base.as_secs()
+    };
+    let two = "server a 10.0.0.1:80\n  server b 10.0.0.2:80";
+    for (lines, wait) in [
+        (two.to_owned(), 0),
+        (format!("default-server backup\n  {two}"), 1),
+        (
+            format!("default-server backup\n  {two} no-backup\n  server c 10.0.0.3:80 no-backup"),
+            0,
+        ),
+        ("server-template s 3 10.0.0.1:80".into(), 0),
+        ("server-template s 1 10.0.0.1:80".into(), 1),
+        ("server-template s 4-4 10.0.0.1:80".into(), 1),
+    ] {
+        assert_eq!(base(&lines), wait, "{lines}");
+    }
+}

@@ -172,3 +172,20 @@ fn many_labels_are_all_read() {
     }
     assert!(of("c.yaml", &text).findings.len() >= 40_000);
 }
+
+#[test]
+fn a_failover_by_statuses_sends_a_request_once_more() {
+    let file = |errors: &str| {
+        format!(
+            "http:\n  services:\n    main: {{failover: {{service: a, fallback: b{errors}}}}}\n  routers: {{r: {{service: main}}}}\n"
+        )
+    };
+    let resource = "apiVersion: traefik.io/v1alpha1\nkind: TraefikService\nmetadata: {name: f}\nspec: {failover: {service: {name: a}, fallback: {name: b}, errors: {status: [\"500-504\"]}}}\n";
+    let is_told = |text: &str| {
+        let checked = of("traefik.yaml", text);
+        let mut findings = checked.findings.iter();
+        findings.any(|it| it.code == "passed-on-again" && it.sentence.contains("to b,"))
+    };
+    assert!(is_told(&file(", errors: {status: [\"503\"]}")) && is_told(resource));
+    assert!(!is_told(&file("")) && !is_told(&file(", errors: {status: []}")));
+}

@@ -277,3 +277,69 @@ fn a_log_that_tells_of_attempts_sets_none() {
         );
     }
 }
+
+/// Whether something is told to be settings of retries that are not read, and as a warning.
+fn is_named(name: &str, text: &str) -> bool {
+    let checked = of(name, text);
+    let told = found(&checked);
+    told.iter()
+        .any(|it| (it.1, it.2) == ("retries-not-read", Severity::Warning))
+}
+
+#[test]
+fn headers_that_have_envoy_repeat_are_told_wherever_they_are_added() {
+    let service = |headers: &str| {
+        format!(
+            "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {{name: a}}\nspec:\n  hosts: [a]\n  http:\n  \
+             - route: [{{destination: {{host: a}}}}]\n    retries: {{attempts: 0}}\n    {headers}\n"
+        )
+    };
+    for text in [
+        service("headers: {request: {set: {x-envoy-retry-on: 5xx}}}"),
+        service("headers: {request: {add: {x-envoy-max-retries: \"9\"}}}"),
+        "virtual_hosts: [{name: a, domains: [a], request_headers_to_add: [{header: {key: x-envoy-retry-on, value: 5xx}}]}]".into(),
+        "apiVersion: projectcontour.io/v1\nkind: HTTPProxy\nspec: {routes: [{requestHeadersPolicy: {set: [{name: x-envoy-max-retries, value: \"9\"}]}}]}".into(),
+        "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nspec: {rules: [{filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x-envoy-retry-on, value: 5xx}]}}]}]}".into(),
+    ] {
+        assert!(is_named("a.yaml", &text), "{text}\n{:?}", of("a.yaml", &text));
+    }
+    for text in [
+        service("headers: {request: {set: {x-retry-count: \"1\"}}}"),
+        service("match: [{headers: {x-envoy-retry-on: {exact: 5xx}}}]"),
+        "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nspec: {rules: [{matches: [{headers: [{name: x-envoy-retry-on, value: 5xx}]}]}]}".into(),
+    ] {
+        let checked = of("a.yaml", &text);
+        let told = found(&checked);
+        assert!(told.iter().all(|it| !["retries-not-read", "no-such-field"].contains(&it.1)), "{text}\n{told:?}");
+    }
+}
+
+#[test]
+fn settings_in_texts_and_in_lists_of_names_are_told() {
+    let ingress = |annotation: &str| {
+        format!(
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  annotations:\n    {annotation}\n"
+        )
+    };
+    for text in [
+        ingress("nginx.ingress.kubernetes.io/configuration-snippet: |\n      proxy_next_upstream error non_idempotent;"),
+        ingress("nginx.ingress.kubernetes.io/configuration-snippet: \"grpc_next_upstream_tries 9;\""),
+        ingress("haproxy-ingress.github.io/config-backend: |\n      http-reuse safe\n      retries 9"),
+        ingress("haproxy.org/backend-config-snippet: |\n      retry-on all-retryable-errors"),
+        "apiVersion: kuma.io/v1alpha1\nkind: MeshProxyPatch\nspec: {default: {appendModifications: [{virtualHost: {value: \"a: 1\\nretry_policy: {retry_on: 5xx}\"}}]}}".into(),
+        "kind: Deployment\nspec: {containers: [{env: [{name: KONG_NGINX_PROXY_PROXY_NEXT_UPSTREAM, value: error}]}]}".into(),
+        "kind: EnvoyPatchPolicy\nspec: {jsonPatches: [{operation: {op: add, path: /virtual_hosts/0/retry_policy, value: {a: 1}}}]}".into(),
+    ] {
+        assert!(is_named("a.yaml", &text), "{text}\n{:?}", of("a.yaml", &text));
+    }
+    assert!(is_named(
+        "traefik.toml",
+        "[entryPoints]\n[retry]\nattempts = 3\n"
+    ));
+    for text in [
+        ingress("description: |\n      what retries, and when\n      retries are made"),
+        ingress("script: |\n      # proxy_next_upstream off;"),
+    ] {
+        assert!(!is_named("a.yaml", &text), "{text}");
+    }
+}

@@ -8,19 +8,16 @@
 
 use std::time::Duration;
 
-use becalm::preset::Preset;
+use becalm::Budget;
 use becalm::retry_on::Methods;
-use becalm::{Budget, Policy};
 
-use super::envoy::{KEYS, Words, timeouts};
-use super::kubernetes::{REFUSES, annotations, check, is_number, is_of};
+use super::envoy::{KEYS, Words, policy, timeouts};
+use super::kubernetes::{Annotations, REFUSES, check, is_of};
 use crate::code::{self, Code};
 use crate::document::{Document, Node, Span};
 use crate::evidence::Evidence;
-use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::meant::{did_you_mean, slip_of};
 use crate::reading::{Reading, go_duration};
 use crate::severity::Severity;
 use crate::system::{Follows, Form, Remedies, Schema, System};
@@ -80,11 +77,9 @@ const ANNOTATIONS: &[&str] =
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_of(document, "projectcontour.io")
-        || annotations(document, PREFIX).any(|(name, _, _)| is_about(name))
-}
-
-fn is_about(name: &str) -> bool {
-    slip_of(name, ANNOTATIONS).is_some() || ANNOTATIONS.contains(&name) || looks_like_retries(name)
+        || Annotations::of(document, PREFIX, ANNOTATIONS)
+            .first()
+            .is_some()
 }
 
 pub(super) fn read(reading: &mut Reading<'_>) {
@@ -94,10 +89,16 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         of_ingress(reading);
         return;
     }
-    let spec = document.at(&["spec"]);
-    let Some(spec) = spec.filter(|_| document.says(&["kind"], "HTTPProxy")) else {
+    let Some(spec) = document.at(&["spec"]) else {
         return;
     };
+    if !document.says(&["kind"], "HTTPProxy") {
+        // How many retries run at once, in a ContourConfiguration.
+        for node in spec.walk() {
+            node.at(&["circuitBreakers", "maxRetries"]);
+        }
+        return;
+    }
     for route in spec.list(&["routes"]) {
         let retry = route.entry("retryPolicy").filter(|(_, it)| it.is_table());
         check(reading, retry.map(|(_, it)| it), "`retryPolicy`", RETRY);
@@ -179,45 +180,22 @@ fn words(reading: &mut Reading<'_>, retry: &Node) -> Words {
 fn of_ingress(reading: &mut Reading<'_>) {
     let document = reading.document;
     let kind = document.at(&["kind"]).and_then(Node::text).unwrap_or("?");
-    for (name, key, node) in annotations(&document, PREFIX).filter(|(name, _, _)| is_about(name)) {
-        key.asked.set(true);
-        let owner = if name == "max-retries" {
-            "Service"
-        } else {
-            "Ingress"
-        };
-        if !ANNOTATIONS.contains(&name) {
-            let sentence = format!("Contour has no annotation `{}`", key.name);
-            let remedy = did_you_mean(name, "the annotations", ANNOTATIONS);
-            reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
-        } else if kind != owner {
-            let sentence = format!(
-                "Contour does not read `{}` where the kind is {kind}",
-                key.name
-            );
-            let remedy = format!("annotate the {owner}");
-            reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
-        }
-        if is_number(node) {
-            let text = node.text().unwrap_or_default();
-            let sentence = format!("Kubernetes refuses an annotation that is a number: `{text}`");
-            let remedy = format!("write `\"{text}\"`");
-            reading.find(node.span, code::REFUSED, sentence, remedy);
-        }
-    }
+    let own = Annotations::of(&document, PREFIX, ANNOTATIONS);
+    own.check(reading, |name| match name {
+        "max-retries" => "Service",
+        _ => "Ingress",
+    });
     if kind != "Ingress" {
         return;
     }
     // What is not understood is passed over.
     reading.misread = code::NOT_UNDERSTOOD;
-    let value = |wanted: &str| {
-        let mut all = annotations(&document, PREFIX).filter(|(name, _, _)| *name == wanted);
-        all.next().map(|(_, key, node)| (key, node))
-    };
-    let node = |wanted: &str| value(wanted).map(|(_, it)| it);
-    let text = node("retry-on").and_then(Node::text).unwrap_or_default();
-    let Some((key, _)) = value("retry-on").filter(|_| !text.is_empty()) else {
-        if let Some((key, _)) = value("num-retries").or_else(|| value("per-try-timeout")) {
+    let text = own.get("retry-on").and_then(Node::text).unwrap_or_default();
+    let Some((key, said)) = own.entry("retry-on").filter(|_| !text.is_empty()) else {
+        if let Some((key, _)) = own
+            .entry("num-retries")
+            .or_else(|| own.entry("per-try-timeout"))
+        {
             let sentence = format!("`{}` is not read without `{PREFIX}retry-on`", key.name);
             let remedy = "add it, or leave this out";
             reading.find(key.span, code::NEVER_RETRIES, sentence, remedy);
@@ -234,16 +212,17 @@ fn of_ingress(reading: &mut Reading<'_>) {
         title: format!("Ingress {}", name.unwrap_or("?")),
         names: Vec::new(),
         span: key.span,
-        count: ("num-retries", node("num-retries")),
-        each: ("per-try-timeout", node("per-try-timeout")),
-        whole: node("response-timeout").or_else(|| node("request-timeout")),
+        count: ("num-retries", own.get("num-retries")),
+        each: ("per-try-timeout", own.get("per-try-timeout")),
+        whole: own
+            .get("response-timeout")
+            .or_else(|| own.get("request-timeout")),
     };
-    of_route(reading, given, &words, node("retry-on"));
+    of_route(reading, given, &words, Some(said));
 }
 
 fn of_route(reading: &mut Reading<'_>, given: Given<'_>, words: &Words, said: Option<&Node>) {
-    let policy = Preset::by_name("envoy").map_or_else(|_| Policy::default(), Preset::policy);
-    let policy = policy.attempts(2).deadline(timeouts::TIMEOUT);
+    let policy = policy().attempts(2).deadline(timeouts::TIMEOUT);
     let mut draft = Draft::of(policy.budget(Budget::concurrency(0.0, AT_ONCE)), KEYS);
     let (name, count) = given.count;
     match reading.told(count, "a number of retries, or -1", |it| {

@@ -1,17 +1,26 @@
-//! What do the annotations of ingress-nginx say about the next server?
+//! What do the annotations of ingress-nginx, and the settings of its controller, say about the next server?
 //!
-//! `internal/ingress/annotations/proxy` and `rootfs/etc/nginx/lua/balancer.lua` of kubernetes/ingress-nginx: the balancer asks for one more try
-//! each time (`set_more_tries(1)`), so that `proxy-next-upstream-tries` alone bounds the attempts, not the number of servers.
+//! `internal/ingress/annotations/proxy`, `internal/ingress/controller/{config,template}` and `rootfs/etc/nginx/lua/balancer.lua` of
+//! kubernetes/ingress-nginx: the balancer asks for one more try each time (`set_more_tries(1)`), so that `proxy-next-upstream-tries`
+//! alone bounds the attempts, not the number of servers.
+//! The settings stand in a `ConfigMap`, or below `controller.config` of its chart's values; they hold for each Ingress that says nothing
+//! itself, and `retry-non-idempotent` for all.
 
 use std::time::Duration;
 
-use super::{kubernetes, nginx};
+use becalm::Policy;
+use becalm::retry_on::{Methods, RetryOn};
+
+use super::kubernetes::{Annotations, texts_alone};
+use super::methods::connecting;
+use super::nginx;
 use crate::code;
-use crate::document::{Document, Key, Node};
+use crate::document::{Document, Key, Node, Span, Together};
 use crate::evidence::Evidence;
+use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::meant::did_you_mean;
+use crate::meant::{did_you_mean, slip_of};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Remedies, Schema, System};
 use crate::told::Told;
@@ -36,7 +45,7 @@ pub(super) const INGRESS_NGINX: System = System {
 const REMEDIES: Remedies = &[
     (
         "repeats-non-idempotent",
-        "leave `non_idempotent` out of `proxy-next-upstream`",
+        "leave `non_idempotent` out of `proxy-next-upstream`, and `retry-non-idempotent` out of the ConfigMap",
     ),
     (
         "repeats-what-may-be-done",
@@ -59,93 +68,118 @@ const NEXT: &str = "proxy-next-upstream";
 const TRIES: &str = "proxy-next-upstream-tries";
 const TIMEOUT: &str = "proxy-next-upstream-timeout";
 const READ: &str = "proxy-read-timeout";
+const ANNOTATIONS: &[&str] = &[NEXT, TRIES, TIMEOUT];
+
+/// Of the controller alone.
+const ALL_METHODS: &str = "retry-non-idempotent";
+const STREAM: &str = "proxy-stream-next-upstream";
+const STREAM_TRIES: &str = "proxy-stream-next-upstream-tries";
+const STREAM_TIMEOUT: &str = "proxy-stream-next-upstream-timeout";
+const SETTINGS: &[&str] = &[
+    NEXT,
+    TRIES,
+    TIMEOUT,
+    ALL_METHODS,
+    STREAM,
+    STREAM_TRIES,
+    STREAM_TIMEOUT,
+];
 
 const KEYS: &[&str] = list!("attempts base jitter budget attempt_timeout deadline retry_on");
 
-pub(super) fn recognises(document: &Document<'_>) -> bool {
-    let mut all = annotations(document);
-    all.any(|(name, _, _)| name.starts_with(NEXT))
-}
+/// The settings of the controller, and their file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Controller<'a>(Option<(&'a str, &'a Node)>);
 
-/// Those of an ingress, by their names without the prefix.
-fn annotations<'a>(
-    document: &Document<'a>,
-) -> impl Iterator<Item = (&'a str, &'a Key, &'a Node)> + use<'a> {
-    let is_ingress = document.says(&["kind"], "Ingress");
-    kubernetes::annotations(document, PREFIX).filter(move |_| is_ingress)
-}
-
-pub(super) fn read(reading: &mut Reading<'_>) {
-    let document = reading.document;
-    reading.misread = code::REFUSED;
-    let mut span = document.start();
-    for (name, key, _) in annotations(&document).filter(|(name, _, _)| name.starts_with(NEXT)) {
-        key.asked.set(true);
-        span = if span == document.start() {
-            key.span
-        } else {
-            span
-        };
-        if ![NEXT, TRIES, TIMEOUT].contains(&name) {
-            let sentence = format!("ingress-nginx has no annotation `{name}`");
-            let remedy = did_you_mean(name, "the annotations", &[NEXT, TRIES, TIMEOUT]);
-            reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
-        }
+impl<'a> Controller<'a> {
+    pub fn of(files: &[Together<'a>]) -> Self {
+        let mut all = files
+            .iter()
+            .flat_map(|it| it.trees.iter().map(|tree| (it.file, tree)));
+        Self(all.find_map(|(file, tree)| Some((file, settings(tree)?))))
     }
-    let value = |wanted: &str| {
-        annotations(&document)
-            .find(|(name, _, _)| *name == wanted)
-            .map(|(_, _, node)| node)
+
+    fn get(&self, name: &str) -> Option<&'a Node> {
+        self.0?.1.get(name)
+    }
+}
+
+pub(super) fn recognises(document: &Document<'_>) -> bool {
+    let is_ingress = document.says(&["kind"], "Ingress");
+    is_ingress && annotations(document).first().is_some()
+        || document.tree.is_some_and(|it| settings(it).is_some())
+}
+
+fn annotations<'a>(document: &Document<'a>) -> Annotations<'a, 'static> {
+    Annotations::of(document, PREFIX, ANNOTATIONS)
+}
+
+/// Of a `ConfigMap`, or of the values of the chart, perhaps as that of another one.
+fn settings(tree: &Node) -> Option<&Node> {
+    let data = if tree.get("kind").and_then(Node::text) == Some("ConfigMap") {
+        tree.get("data")
+    } else {
+        let within = tree.get("ingress-nginx").unwrap_or(tree);
+        within.at(&["controller", "config"])
     };
-    let Some(words) = nginx::next_upstream(reading, value(NEXT)) else {
+    let is_about = |it: &Key| {
+        let name = &*it.name;
+        name.starts_with(NEXT) || name.starts_with(STREAM) || name == ALL_METHODS
+    };
+    data.filter(|it| it.entries().iter().any(|(key, _)| is_about(key)))
+}
+
+pub(super) fn read<'a>(reading: &mut Reading<'a>, controller: Controller<'a>) {
+    let document = reading.document;
+    let Some(tree) = document.tree else { return };
+    if let Some(own) = settings(tree) {
+        of_controller(reading, own);
+    } else {
+        reading.misread = code::REFUSED;
+        of_ingress(reading, controller);
+    }
+}
+
+fn of_ingress<'a>(reading: &mut Reading<'a>, controller: Controller<'a>) {
+    let document = reading.document;
+    let own = annotations(&document);
+    own.check(reading, |_| "Ingress");
+    let span = own.first().map_or_else(|| document.start(), |it| it.span);
+    let mut draft = draft();
+    let read = document.at(&["metadata", "annotations"]);
+    let read = read.and_then(|it| it.get(&format!("{PREFIX}{READ}")));
+    let words = own.get(NEXT);
+    let mut lists = None;
+    if let Some((file, settings)) = controller.0 {
+        let misread = std::mem::replace(&mut reading.misread, code::NOT_UNDERSTOOD);
+        reading.in_file(file, &mut draft, span, |reading, draft| {
+            bounds(reading, draft, |name| settings.get(name));
+            if words.is_none() {
+                lists = repeated(reading, draft, settings.get(NEXT));
+            }
+        });
+        reading.misread = misread;
+    }
+    bounds(reading, &mut draft, |name| match name {
+        READ => read,
+        name => own.get(name),
+    });
+    if words.is_some() || controller.0.is_none() {
+        lists = repeated(reading, &mut draft, words);
+    }
+    let Some(mut lists) = lists else {
         return; // off
     };
-    let mut draft = Draft::of(nginx::at_once(3), KEYS);
-    match reading.whole(value(TRIES), "a number of attempts") {
-        Told::Is(0, span) => {
-            draft.policy.attempts = becalm::Policy::UNLIMITED;
-            draft.origin(
-                "attempts",
-                Origin::Derived(
-                    span,
-                    "0 is without a bound: the balancer asks for one more try each time".into(),
-                ),
-            );
-        }
-        told => draft.set("attempts", told, |policy, it| policy.attempts = it),
+    if let (Some((file, _)), Some(node)) = (controller.0, controller.get(ALL_METHODS)) {
+        reading.in_file(file, &mut draft, span, |reading, draft| {
+            lists = all_methods(reading, draft, lists.clone(), Some(node));
+        });
     }
-    let seconds = |told: Told<u32>| told.map(|it| Duration::from_secs(it.into()));
-    let total = reading.whole(value(TIMEOUT), "a number of seconds");
-    draft.deadline(seconds(total));
-    draft.policy.attempt_timeout = Some(Duration::from_secs(60));
-    let each = reading.whole(value(READ), "a number of seconds");
-    draft.attempt_timeout(seconds(each));
-    draft.policy.retry_on = words.into();
-    if let Some(node) = value(NEXT) {
-        draft.origin("retry_on", Origin::Line(node.span));
+    if controller.0.is_none() {
+        let why = "the controller's own settings stand in for annotations that are not there";
+        draft.lose("ConfigMap", why, None);
     }
-    draft.lose(
-        READ,
-        "it is the longest time between two reads of an answer, not of an attempt",
-        None,
-    );
-    draft.lose(
-        "upstream",
-        "each attempt goes to an endpoint that the balancer chooses, perhaps the same",
-        None,
-    );
-    draft.lose(
-        "ConfigMap",
-        "the controller's own settings stand in for annotations that are not there",
-        None,
-    );
-    if draft.policy.attempts <= 1 {
-        return;
-    }
-    let name = document
-        .at(&["metadata", "name"])
-        .and_then(Node::text)
-        .unwrap_or("?");
+    let name = document.at(&["metadata", "name"]).and_then(Node::text);
     let backends = document.tree.into_iter().flat_map(Node::walk);
     let services = backends.filter_map(|it| {
         let backend = it.get("backend").or_else(|| it.get("defaultBackend"));
@@ -153,5 +187,133 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     });
     let mut names: Vec<String> = services.map(ToOwned::to_owned).collect();
     names.dedup();
-    reading.map(draft, format!("Ingress {name}"), names, span);
+    let title = format!("Ingress {}", name.unwrap_or("?"));
+    map(reading, draft, lists, title, names, span);
+}
+
+fn of_controller(reading: &mut Reading<'_>, own: &Node) {
+    let is_map = reading.document.says(&["kind"], "ConfigMap");
+    let mut span = own.span;
+    let is_about =
+        |key: &Key| looks_like_retries(&key.name) || slip_of(&key.name, SETTINGS).is_some();
+    for (key, node) in own.entries().iter().rev().filter(|(key, _)| is_about(key)) {
+        key.asked.set(true);
+        span = key.span;
+        if !SETTINGS.contains(&&*key.name) {
+            let sentence = format!(
+                "the controller of ingress-nginx has no setting `{}`",
+                key.name
+            );
+            let remedy = did_you_mean(&key.name, "the settings", SETTINGS);
+            reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
+        }
+        if is_map {
+            texts_alone(reading, node, "data of a ConfigMap");
+        }
+    }
+    of_streams(reading, own);
+    let is_own = |name: &&str| own.get(name).is_some();
+    if ![NEXT, TRIES, TIMEOUT, ALL_METHODS].iter().any(is_own) {
+        return;
+    }
+    let mut draft = draft();
+    bounds(reading, &mut draft, |name| own.get(name));
+    let Some(lists) = repeated(reading, &mut draft, own.get(NEXT)) else {
+        return; // off
+    };
+    let lists = all_methods(reading, &mut draft, lists, own.get(ALL_METHODS));
+    let title = "each Ingress without annotations of its own".to_owned();
+    map(reading, draft, lists, title, Vec::new(), span);
+}
+
+/// Connections of `tcp-services` and `udp-services`.
+fn of_streams(reading: &mut Reading<'_>, own: &Node) {
+    let first = [STREAM, STREAM_TRIES, STREAM_TIMEOUT]
+        .iter()
+        .find_map(|it| own.entry(it));
+    let Some((key, _)) = first else { return };
+    if reading.flag(own.get(STREAM), "true or false").known() == Some(false) {
+        return;
+    }
+    let mut draft = draft();
+    tries(reading, &mut draft, own.get(STREAM_TRIES));
+    draft.policy.deadline = Some(Duration::from_secs(600));
+    let time = own.get(STREAM_TIMEOUT);
+    let time = reading.told(time, "a time as nginx writes it, such as 10s", nginx::time);
+    draft.deadline(time);
+    let title = "TCP and UDP services".to_owned();
+    map(reading, draft, connecting(), title, Vec::new(), key.span);
+}
+
+fn draft() -> Draft {
+    let mut draft = Draft::of(nginx::at_once(3), KEYS);
+    draft.policy.attempt_timeout = Some(Duration::from_secs(60));
+    draft
+}
+
+fn tries(reading: &mut Reading<'_>, draft: &mut Draft, node: Option<&Node>) {
+    match reading.whole(node, "a number of attempts") {
+        Told::Is(0, span) => {
+            draft.policy.attempts = Policy::UNLIMITED;
+            let how = "0 is without a bound: the balancer asks for one more try each time".into();
+            draft.origin("attempts", Origin::Derived(span, how));
+        }
+        told => draft.set("attempts", told, |policy, it| policy.attempts = it),
+    }
+}
+
+/// Takes what one place says of how often, and for how long.
+fn bounds<'n>(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    value: impl Fn(&str) -> Option<&'n Node>,
+) {
+    tries(reading, draft, value(TRIES));
+    let seconds = |told: Told<u32>| told.map(|it| Duration::from_secs(it.into()));
+    let total = reading.whole(value(TIMEOUT), "a number of seconds");
+    draft.deadline(seconds(total));
+    let each = reading.whole(value(READ), "a number of seconds");
+    draft.attempt_timeout(seconds(each));
+}
+
+/// What is repeated; `None` of `off`.
+fn repeated(reading: &mut Reading<'_>, draft: &mut Draft, words: Option<&Node>) -> Option<RetryOn> {
+    if let Some(node) = words {
+        draft.origin("retry_on", Origin::Line(node.span));
+    }
+    nginx::next_upstream(reading, words)
+}
+
+/// All methods, where the controller is told so.
+fn all_methods(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    lists: RetryOn,
+    node: Option<&Node>,
+) -> RetryOn {
+    match reading.flag(node, "true or false") {
+        Told::Is(true, span) => {
+            draft.origin("retry_on", Origin::Line(span));
+            lists.methods(Methods::Any)
+        }
+        _ => lists,
+    }
+}
+
+fn map(
+    reading: &mut Reading<'_>,
+    mut draft: Draft,
+    lists: RetryOn,
+    title: String,
+    names: Vec<String>,
+    span: Span,
+) {
+    draft.policy.retry_on = lists.into();
+    let why = "it is the longest time between two reads of an answer, not of an attempt";
+    draft.lose(READ, why, None);
+    let why = "each attempt goes to an endpoint that the balancer chooses, perhaps the same";
+    draft.lose("upstream", why, None);
+    if draft.policy.attempts > 1 {
+        reading.map(draft, title, names, span);
+    }
 }

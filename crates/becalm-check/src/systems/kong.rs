@@ -9,9 +9,8 @@
 
 use std::time::Duration;
 
-use becalm::classify::FailureKind;
-use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
-
+use super::kubernetes::{Annotations, is_of};
+use super::methods::connecting;
 use super::nginx;
 use crate::code;
 use crate::document::{Document, Node};
@@ -22,7 +21,6 @@ use crate::mapping::{Draft, Origin};
 use crate::meant::{did_you_mean, slip_of};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Refuses, Remedies, Schema, System};
-use crate::systems::kubernetes::{annotations, is_number, is_of};
 use crate::told::Told;
 
 pub(super) const KONG: System = System {
@@ -43,7 +41,7 @@ pub(super) const KONG: System = System {
     schema: Schema {
         refuses: Some(Refuses {
             place: |path| {
-                let parts = ["services", "routes", "upstreams", "proxy"];
+                let parts = ["services", "routes", "upstreams", "proxy", "spec"];
                 let is_own = path.first().is_some_and(|it| parts.contains(it));
                 // A plugin has settings of its own.
                 is_own && !path.contains(&"config")
@@ -53,6 +51,10 @@ pub(super) const KONG: System = System {
         homes: &[("retries", "move it into an item of `services`")],
         // Of plugins that limit rates: what they tell clients.
         own: &[("config", "retry_after_jitter_max")],
+        kinds: &[
+            "kongingresses.configuration.konghq.com",
+            "kongservices.configuration.konghq.com",
+        ],
         ..Schema::OPEN
     },
 };
@@ -66,7 +68,7 @@ const REMEDIES: Remedies = &[(
 const SERVICE: &[&str] = list!(
     "id name retries protocol host port path url connect_timeout write_timeout read_timeout tags \
      client_certificate tls_verify tls_verify_depth ca_certificates enabled routes plugins \
-     created_at updated_at"
+     created_at updated_at controlPlaneRef"
 );
 
 const PREFIX: &str = "konghq.com/";
@@ -83,24 +85,33 @@ const MOST: u32 = 32_767;
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {
     document.at(&["_format_version"]).is_some()
-        || is_kong_ingress(document)
-        || annotations(document, PREFIX).any(|(name, _, _)| is_about(name))
+        || kind(document).is_some()
+        || Annotations::of(document, PREFIX, ANNOTATIONS)
+            .first()
+            .is_some()
 }
 
-fn is_kong_ingress(document: &Document<'_>) -> bool {
-    is_of(document, "configuration.konghq.com") && document.says(&["kind"], "KongIngress")
-}
-
-/// Whether an annotation is one of those that are read, or looks like retries.
-fn is_about(name: &str) -> bool {
-    slip_of(name, ANNOTATIONS).is_some() || ANNOTATIONS.contains(&name) || looks_like_retries(name)
+/// Resources of Kong that are read.
+fn kind<'a>(document: &Document<'a>) -> Option<&'a str> {
+    let kind = document.at(&["kind"]).and_then(Node::text)?;
+    let is_read = ["KongIngress", "KongService", "KongUpstreamPolicy"].contains(&kind);
+    (is_read && is_of(document, "configuration.konghq.com")).then_some(kind)
 }
 
 pub(super) fn read(reading: &mut Reading<'_>) {
     let document = reading.document;
     reading.misread = code::REFUSED;
-    if is_kong_ingress(&document) {
-        of_kong_ingress(reading);
+    if let Some(kind) = kind(&document) {
+        match kind {
+            "KongIngress" => of_kong_ingress(reading),
+            "KongService" => {
+                if let Some(spec) = document.at(&["spec"]) {
+                    of_entry(reading, spec, None);
+                }
+            }
+            // It has targets and checks of health, and no retries.
+            _ => {}
+        }
     } else if document.at(&["apiVersion"]).is_some() {
         of_annotations(reading);
     } else {
@@ -111,6 +122,9 @@ pub(super) fn read(reading: &mut Reading<'_>) {
 fn of_file(reading: &mut Reading<'_>) {
     let document = reading.document;
     let defaults = document.at(&["_info", "defaults", "service"]);
+    if let Some(defaults) = defaults {
+        check(reading, defaults);
+    }
     let services = document.at(&["services"]).map_or(&[][..], Node::items);
     let of_routes = document.at(&["routes"]).map_or(&[][..], Node::items);
     for plugin in document.at(&["plugins"]).map_or(&[][..], Node::items) {
@@ -118,42 +132,52 @@ fn of_file(reading: &mut Reading<'_>) {
     }
     let within = of_routes.iter().filter_map(|it| it.get("service"));
     for service in services.iter().chain(within.filter(|it| it.is_table())) {
-        for (key, _) in service.entries() {
-            // Later versions have more, such as `tls_sans`.
-            let is_about = looks_like_retries(&key.name) || key.name.contains("timeout");
-            let is_told = is_about || slip_of(&key.name, SERVICE).is_some();
-            if is_told && !SERVICE.contains(&&*key.name) {
-                let sentence = format!(
-                    "{} has no field `{}` in a service, and refuses the file",
-                    reading.who(),
-                    key.name
-                );
-                let remedy = did_you_mean(&key.name, "the fields", SERVICE);
-                reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
-            }
-        }
-        let field = |name: &str| {
-            let own = service.get(name).filter(|it| !it.is_null());
-            own.or_else(|| defaults.and_then(|it| it.get(name)))
-        };
-        let text = |name: &str| service.get(name).and_then(Node::text);
-        let name = text("name")
-            .or_else(|| text("host"))
-            .or_else(|| text("url"));
-        let host = text("host").or_else(|| host(text("url")?));
-        let names = [text("name"), host].into_iter().flatten();
-        let service = Service {
-            title: format!("service {}", name.unwrap_or("?")),
-            names: names.map(ToOwned::to_owned).collect(),
-            retries: field("retries"),
-            read: field("read_timeout"),
-            is_stream: text("protocol").is_some_and(|it| STREAMS.contains(&it)),
-            span: service
-                .entry("retries")
-                .map_or(service.span, |(key, _)| key.span),
-        };
-        of_service(reading, service);
+        of_entry(reading, service, defaults);
     }
+}
+
+/// Tells of fields that a service does not have, as far as they may be about retries.
+fn check(reading: &mut Reading<'_>, service: &Node) {
+    for (key, _) in service.entries() {
+        // Later versions have more, such as `tls_sans`.
+        let is_about = looks_like_retries(&key.name) || key.name.contains("timeout");
+        let is_told = is_about || slip_of(&key.name, SERVICE).is_some();
+        if is_told && !SERVICE.contains(&&*key.name) {
+            let sentence = format!(
+                "{} has no field `{}` in a service, and refuses the file",
+                reading.who(),
+                key.name
+            );
+            let remedy = did_you_mean(&key.name, "the fields", SERVICE);
+            reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
+        }
+    }
+}
+
+/// A service of the file, or of a resource.
+fn of_entry(reading: &mut Reading<'_>, service: &Node, defaults: Option<&Node>) {
+    check(reading, service);
+    let field = |name: &str| {
+        let own = service.get(name).filter(|it| !it.is_null());
+        own.or_else(|| defaults.and_then(|it| it.get(name)))
+    };
+    let text = |name: &str| service.get(name).and_then(Node::text);
+    let name = text("name")
+        .or_else(|| text("host"))
+        .or_else(|| text("url"));
+    let host = text("host").or_else(|| host(text("url")?));
+    let names = [text("name"), host].into_iter().flatten();
+    let service = Service {
+        title: format!("service {}", name.unwrap_or("?")),
+        names: names.map(ToOwned::to_owned).collect(),
+        retries: field("retries"),
+        read: field("read_timeout"),
+        is_stream: text("protocol").is_some_and(|it| STREAMS.contains(&it)),
+        span: service
+            .entry("retries")
+            .map_or(service.span, |(key, _)| key.span),
+    };
+    of_service(reading, service);
 }
 
 /// Protocols of connections: connecting alone is repeated.
@@ -198,47 +222,20 @@ fn of_kong_ingress(reading: &mut Reading<'_>) {
 
 fn of_annotations(reading: &mut Reading<'_>) {
     let document = reading.document;
-    let kind = document.at(&["kind"]).and_then(Node::text).unwrap_or("?");
-    let mut span = document.start();
-    for (name, key, node) in annotations(&document, PREFIX).filter(|(name, _, _)| is_about(name)) {
-        key.asked.set(true);
-        if span == document.start() {
-            span = key.span;
-        }
-        if kind != "Service" {
-            let sentence = format!("Kong does not read `{}` where the kind is {kind}", key.name);
-            reading.find(
-                key.span,
-                code::KEY_NOT_READ,
-                sentence,
-                "annotate the Service",
-            );
-            return;
-        }
-        if !ANNOTATIONS.contains(&name) {
-            let sentence = format!("Kong has no annotation `{}`", key.name);
-            let remedy = did_you_mean(name, "the annotations", ANNOTATIONS);
-            reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
-        }
-        if is_number(node) {
-            let text = node.text().unwrap_or_default();
-            let sentence = format!("Kubernetes refuses an annotation that is a number: `{text}`");
-            let remedy = format!("write `\"{text}\"`");
-            reading.find(node.span, code::REFUSED, sentence, remedy);
-        }
+    let own = Annotations::of(&document, PREFIX, ANNOTATIONS);
+    own.check(reading, |_| "Service");
+    if !document.says(&["kind"], "Service") {
+        return;
     }
     // What is no number is passed over.
     reading.misread = code::NOT_UNDERSTOOD;
-    let value = |wanted: &str| {
-        let mut all = annotations(&document, PREFIX).filter(|(name, _, _)| *name == wanted);
-        all.next().map(|(_, _, node)| node)
-    };
+    let span = own.first().map_or_else(|| document.start(), |it| it.span);
     let name = document.at(&["metadata", "name"]).and_then(Node::text);
     let service = Service {
         title: format!("service {}", name.unwrap_or("?")),
         names: name.map(ToOwned::to_owned).into_iter().collect(),
-        retries: value("retries"),
-        read: value("read-timeout"),
+        retries: own.get("retries"),
+        read: own.get("read-timeout"),
         is_stream: false,
         span,
     };
@@ -271,13 +268,7 @@ fn of_service(reading: &mut Reading<'_>, service: Service<'_>) {
     draft.policy.attempt_timeout = Some(TIMEOUT);
     draft.attempt_timeout(read.map(Duration::from_millis));
     let lists = if service.is_stream {
-        let connecting = [FailureKind::Connect, FailureKind::ConnectTimeout];
-        let connecting = connecting
-            .into_iter()
-            .fold(Failures::default(), Failures::and);
-        let lists = RetryOn::new().methods(Methods::Any);
-        let lists = lists.statuses(Statuses::default());
-        Some(lists.failures(connecting).codes(Codes::default()))
+        Some(connecting())
     } else {
         nginx::next_upstream(reading, None)
     };

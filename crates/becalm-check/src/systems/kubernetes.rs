@@ -2,7 +2,8 @@
 
 use crate::code;
 use crate::document::{Document, Key, Node, Value};
-use crate::meant::did_you_mean;
+use crate::hints::looks_like_retries;
+use crate::meant::{did_you_mean, slip_of};
 use crate::reading::Reading;
 use crate::system::Refuses;
 
@@ -96,6 +97,71 @@ pub fn annotations<'a>(
     let all = document.at(&["metadata", "annotations"]);
     let all = all.map_or(&[][..], Node::entries).iter();
     all.filter_map(move |(key, node)| Some((key.name.strip_prefix(prefix)?, key, node)))
+}
+
+/// The annotations with a prefix that are some of these, or look like retries.
+pub struct Annotations<'a, 'k> {
+    all: Vec<(&'a str, &'a Key, &'a Node)>,
+    known: &'k [&'k str],
+}
+
+impl<'a, 'k> Annotations<'a, 'k> {
+    pub fn of(document: &Document<'a>, prefix: &'static str, known: &'k [&'k str]) -> Self {
+        let is_about = |name: &str| {
+            known.contains(&name) || looks_like_retries(name) || slip_of(name, known).is_some()
+        };
+        let all = annotations(document, prefix).filter(|(name, _, _)| is_about(name));
+        Self {
+            all: all.collect(),
+            known,
+        }
+    }
+
+    pub fn first(&self) -> Option<&'a Key> {
+        self.all.first().map(|(_, key, _)| *key)
+    }
+
+    pub fn entry(&self, name: &str) -> Option<(&'a Key, &'a Node)> {
+        let found = self.all.iter().find(|(it, _, _)| *it == name);
+        found.map(|(_, key, node)| (*key, *node))
+    }
+
+    pub fn get(&self, name: &str) -> Option<&'a Node> {
+        self.entry(name).map(|(_, node)| node)
+    }
+
+    /// Tells of those that the system does not have, or not on this kind of resource (`owner` names the kind that it reads), and of
+    /// numbers, which Kubernetes refuses.
+    pub fn check(&self, reading: &mut Reading<'_>, owner: impl Fn(&str) -> &'static str) {
+        let title = reading.system.title;
+        let kind = reading.document.at(&["kind"]);
+        let kind = kind.and_then(Node::text).unwrap_or("?");
+        for (name, key, node) in &self.all {
+            key.asked.set(true);
+            let owner = owner(name);
+            if !self.known.contains(name) {
+                let sentence = format!("{title} has no annotation `{}`", key.name);
+                let remedy = did_you_mean(name, "the annotations", self.known);
+                reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
+            } else if kind != owner {
+                let name = &key.name;
+                let sentence = format!("{title} does not read `{name}` where the kind is {kind}");
+                let remedy = format!("annotate the {owner}");
+                reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
+            }
+            texts_alone(reading, node, "an annotation");
+        }
+    }
+}
+
+/// Tells of a number where Kubernetes takes texts alone.
+pub fn texts_alone(reading: &mut Reading<'_>, node: &Node, what: &str) {
+    if is_number(node) {
+        let text = node.text().unwrap_or_default();
+        let sentence = format!("Kubernetes refuses {what} that is a number: `{text}`");
+        let remedy = format!("write `\"{text}\"`");
+        reading.find(node.span, code::REFUSED, sentence, remedy);
+    }
 }
 
 /// The namespace of a resource, where its file says it.

@@ -9,14 +9,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use becalm::classify::FailureKind;
-use becalm::preset::Preset;
-use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
-use becalm::{Budget, Policy};
+use becalm::Budget;
+use becalm::retry_on::Methods;
 
-use super::envoy::{KEYS, Words, base_alone};
+use super::envoy::{KEYS, Words, base_alone, policy};
 use super::kubernetes::{REFUSES, check, is_of};
-use super::methods::listed;
+use super::methods::{connecting, listed};
 use super::nginx;
 use crate::code;
 use crate::document::{Document, Key, Node};
@@ -224,17 +222,7 @@ fn of_tcp(
     if draft.policy.attempts <= 1 {
         return;
     }
-    let connecting = [FailureKind::Connect, FailureKind::ConnectTimeout];
-    let lists = RetryOn::new()
-        .methods(Methods::Any)
-        .statuses(Statuses::default())
-        .codes(Codes::default())
-        .failures(
-            connecting
-                .into_iter()
-                .fold(Failures::default(), Failures::and),
-        );
-    draft.policy.retry_on = lists.into();
+    draft.policy.retry_on = connecting().into();
     let why = "each is bounded by a MeshTimeout, which is another resource".to_owned();
     draft.origin("deadline", Origin::NotExpressible(why));
     let title = format!("connections to {to}");
@@ -395,8 +383,9 @@ fn of_requests(
     to: &str,
     names: &[String],
 ) {
-    let policy = Preset::by_name("envoy").map_or_else(|_| Policy::default(), Preset::policy);
-    let policy = policy.attempts(2).budget(Budget::concurrency(0.0, AT_ONCE));
+    let policy = policy()
+        .attempts(2)
+        .budget(Budget::concurrency(0.0, AT_ONCE));
     let mut draft = Draft::of(policy.deadline(None), KEYS);
     let why = "set by a MeshTimeout, which is another resource".to_owned();
     draft.origin("deadline", Origin::NotExpressible(why));

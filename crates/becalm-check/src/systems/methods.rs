@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use becalm::Policy;
-use becalm::retry_on::{Methods, RetryOn};
+use becalm::classify::FailureKind;
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
 use crate::document::{Node, Span};
 
@@ -21,6 +22,16 @@ pub fn listed<T: AsRef<str>>(names: BTreeSet<T>) -> Methods {
         return Methods::Any;
     }
     Methods::of(names.iter().map(AsRef::as_ref))
+}
+
+/// What repeats connecting, and nothing that was sent.
+pub fn connecting() -> RetryOn {
+    let failures = [FailureKind::Connect, FailureKind::ConnectTimeout];
+    RetryOn::new()
+        .methods(Methods::Any)
+        .statuses(Statuses::default())
+        .codes(Codes::default())
+        .failures(failures.into_iter().collect::<Failures>())
 }
 
 /// How many names of methods a regular expression is read for.

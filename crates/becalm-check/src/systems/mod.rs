@@ -65,7 +65,11 @@ pub(crate) const ALL: &[Row] = &[
     row!(envoy_gateway::ENVOY_GATEWAY),
     row!(gateway_api::GATEWAY_API),
     row!(linkerd::LINKERD),
-    row!(ingress_nginx::INGRESS_NGINX),
+    Row {
+        system: &ingress_nginx::INGRESS_NGINX,
+        recognises: |document, _| ingress_nginx::recognises(document),
+        read: |reading, shared| ingress_nginx::read(reading, shared.ingress_nginx),
+    },
     row!(traefik::TRAEFIK),
     row!(kong::KONG),
     row!(contour::CONTOUR),

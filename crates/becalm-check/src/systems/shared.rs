@@ -4,7 +4,7 @@
 //! theirs, and a target of Dapr may name the retries of another resource. Each file would otherwise read all others again. A route of
 //! Istio has its budget in another resource.
 
-use super::{dapr, haproxy, istio, nginx};
+use super::{dapr, haproxy, ingress_nginx, istio, nginx};
 use crate::document::Together;
 
 /// Of the files of one check.
@@ -14,6 +14,7 @@ pub(crate) struct Shared<'a> {
     pub haproxy: haproxy::Files<'a>,
     pub dapr: dapr::Files<'a>,
     pub istio: istio::Files<'a>,
+    pub ingress_nginx: ingress_nginx::Controller<'a>,
 }
 
 impl<'a> Shared<'a> {
@@ -23,6 +24,7 @@ impl<'a> Shared<'a> {
             haproxy: haproxy::Files::of(files),
             dapr: dapr::Files::of(files),
             istio: istio::Files::of(files),
+            ingress_nginx: ingress_nginx::Controller::of(files),
         }
     }
 }

@@ -193,3 +193,30 @@ async fn of_several_clusters_the_one_that_is_chosen_has_its_own_policy() {
         }
     }
 }
+
+/// A route may add the headers by which a client asks for retries, beside a policy of its own and without one.
+#[tokio::test]
+async fn headers_that_a_route_adds_repeat_and_are_told() {
+    if !is_installed().await {
+        return;
+    }
+    let most = "{header: {key: x-envoy-max-retries, value: \"3\"}}";
+    let all = format!(
+        "request_headers_to_add: [{{header: {{key: x-envoy-retry-on, value: 5xx}}}}, {most}]"
+    );
+    let one = format!("request_headers_to_add: [{most}]");
+    for (host, route, seen) in [(&all, "", 4), (&one, TWICE, 4), (&one, "", 1)] {
+        let case = Case {
+            route,
+            host,
+            ..Case::default()
+        };
+        let (checked, counted) = counted(case, vec![Does::Answer(503); 20]).await;
+        assert_eq!(counted, seen, "{host} {route}");
+        let is_told = checked
+            .findings
+            .iter()
+            .any(|it| it.code == "retries-not-read" && it.sentence.contains("x-envoy-"));
+        assert!(is_told, "{:?}", checked.findings);
+    }
+}

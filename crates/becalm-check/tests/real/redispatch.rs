@@ -24,6 +24,16 @@ const CASES: &[(&str, usize)] = &[
     ("option redispatch\nretries 3\nbalance hdr(Host)", 3),
     ("option redispatch\nretries 2\nbalance uri", 2),
     ("option redispatch\nretries 2", 1),
+    ("option redispatch\nretries 2\ndefault-server backup", 2),
+    (
+        "option redispatch\nretries 2\nserver-template t 1 127.0.0.1:9",
+        0,
+    ),
+    (
+        "option redispatch\nretries 2\nserver-template t 2-3 127.0.0.1:9",
+        0,
+    ),
+    ("option redispatch\nretries 2\ndispatch 127.0.0.1:9", 0),
 ];
 
 fn configuration(case: &(&str, usize), log: u16, port: u16) -> String {

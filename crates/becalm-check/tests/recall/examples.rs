@@ -8,28 +8,6 @@ pub struct Tree {
     pub keys: &'static [&'static str],
 }
 
-/// A file of lines.
-pub struct Lines {
-    pub name: &'static str,
-    pub text: &'static str,
-    pub settings: &'static [Setting],
-    /// Whether a block begins below a line.
-    pub is_head: fn(&str) -> bool,
-    /// Whether something may stand above all blocks.
-    pub has_top: bool,
-}
-
-/// A setting, by its word.
-pub struct Setting {
-    pub word: &'static str,
-    /// Its line, switched off.
-    pub off: &'static [&'static str],
-    /// Its line, with what it does not take.
-    pub others: &'static [&'static str],
-    /// Words of other places.
-    pub elsewhere: &'static [&'static str],
-}
-
 pub const TREES: &[Tree] = &[
     Tree {
         name: "envoy.yaml",
@@ -54,6 +32,33 @@ pub const TREES: &[Tree] = &[
             "retry_budget",
             "min_retry_concurrency",
         ],
+    },
+    Tree {
+        name: "envoy-cluster.yaml",
+        text: r#"{"resources": [{"@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster", "name": "orders", "type": "EDS",
+            "connect_timeout": "0.5s", "eds_cluster_config": {"eds_config": {"ads": {}}},
+            "typed_extension_protocol_options": {"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+                "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+                "explicit_http_config": {"http2_protocol_options": {}},
+                "retry_policy": {"retry_on": "connect-failure,refused-stream", "num_retries": 2, "per_try_timeout": "1s",
+                    "retry_back_off": {"base_interval": "0.1s", "max_interval": "2s"}}}},
+            "circuit_breakers": {"thresholds": [{"retry_budget": {"budget_percent": {"value": 10.0}, "min_retry_concurrency": 2}}]}}]}"#,
+        keys: &[
+            "retry_policy",
+            "retry_on",
+            "num_retries",
+            "per_try_timeout",
+            "retry_back_off",
+            "retry_budget",
+        ],
+    },
+    Tree {
+        name: "envoy-filter.yaml",
+        text: r#"{"apiVersion": "networking.istio.io/v1alpha3", "kind": "EnvoyFilter", "metadata": {"name": "orders"}, "spec": {
+            "configPatches": [{"applyTo": "HTTP_ROUTE", "match": {"context": "SIDECAR_OUTBOUND"},
+                "patch": {"operation": "MERGE", "value": {"route": {"timeout": "5s", "retry_policy": {
+                    "retry_on": "connect-failure,refused-stream", "num_retries": 3, "per_try_timeout": "1s"}}}}}]}}"#,
+        keys: &["retry_policy", "retry_on", "num_retries", "per_try_timeout"],
     },
     Tree {
         name: "istio.yaml",
@@ -139,6 +144,29 @@ pub const TREES: &[Tree] = &[
         ],
     },
     Tree {
+        name: "ingress-nginx-controller.yaml",
+        text: r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ingress-nginx-controller", "namespace": "ingress-nginx"}, "data": {
+            "proxy-next-upstream": "error timeout http_503", "proxy-next-upstream-tries": "2", "proxy-next-upstream-timeout": "10",
+            "proxy-read-timeout": "2", "retry-non-idempotent": "false", "use-forwarded-headers": "true"}}"#,
+        keys: &[
+            "proxy-next-upstream",
+            "proxy-next-upstream-tries",
+            "proxy-next-upstream-timeout",
+            "retry-non-idempotent",
+        ],
+    },
+    Tree {
+        name: "values.yaml",
+        text: r#"{"controller": {"replicaCount": 2, "config": {"proxy-next-upstream": "error timeout http_503",
+            "proxy-next-upstream-tries": 2, "proxy-next-upstream-timeout": 10, "proxy-read-timeout": 2},
+            "service": {"type": "LoadBalancer"}}}"#,
+        keys: &[
+            "proxy-next-upstream",
+            "proxy-next-upstream-tries",
+            "proxy-next-upstream-timeout",
+        ],
+    },
+    Tree {
         name: "traefik.yaml",
         text: r#"{"http": {
             "routers": {"orders": {"rule": "Host(`orders.example.com`)", "middlewares": ["again"], "service": "orders"}},
@@ -176,6 +204,19 @@ pub const TREES: &[Tree] = &[
         keys: &["retries"],
     },
     Tree {
+        name: "kong-defaults.yaml",
+        text: r#"{"_format_version": "3.0", "_info": {"defaults": {"service": {"retries": 2, "read_timeout": 5000}, "route": {"strip_path": false}}},
+            "services": [{"name": "orders", "host": "orders.shop", "port": 80, "protocol": "http"}]}"#,
+        keys: &["retries"],
+    },
+    Tree {
+        name: "kong-resource.yaml",
+        text: r#"{"apiVersion": "configuration.konghq.com/v1alpha1", "kind": "KongService", "metadata": {"name": "orders"}, "spec": {
+            "host": "orders.shop", "port": 80, "protocol": "http", "retries": 2, "read_timeout": 5000, "tags": ["shop"],
+            "controlPlaneRef": {"type": "konnectNamespacedRef", "konnectNamespacedRef": {"name": "shop"}}}}"#,
+        keys: &["retries"],
+    },
+    Tree {
         name: "kong-service.yaml",
         text: r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "orders", "annotations": {
             "konghq.com/retries": "2", "konghq.com/read-timeout": "5000"}},
@@ -209,6 +250,37 @@ pub const TREES: &[Tree] = &[
                 "http": {"numRetries": 3, "perTryTimeout": "2s", "backOff": {"baseInterval": "50ms", "maxInterval": "1s"},
                     "retryOn": ["ConnectFailure", "RefusedStream"]}}}]}}"#,
         keys: &["numRetries", "perTryTimeout", "backOff", "retryOn"],
+    },
+    Tree {
+        name: "kuma-universal.yaml",
+        text: r#"{"type": "MeshRetry", "mesh": "default", "name": "orders", "spec": {"targetRef": {"kind": "Mesh"},
+            "to": [{"targetRef": {"kind": "MeshService", "name": "orders"}, "default": {
+                "grpc": {"numRetries": 3, "perTryTimeout": "2s", "backOff": {"baseInterval": "50ms", "maxInterval": "1s"},
+                    "retryOn": ["Unavailable"]},
+                "tcp": {"maxConnectAttempt": 3}}}]}}"#,
+        keys: &[
+            "numRetries",
+            "perTryTimeout",
+            "backOff",
+            "retryOn",
+            "maxConnectAttempt",
+        ],
+    },
+    Tree {
+        name: "kuma-retry.yaml",
+        text: r#"{"type": "Retry", "mesh": "default", "name": "orders", "sources": [{"match": {"kuma.io/service": "*"}}],
+            "destinations": [{"match": {"kuma.io/service": "orders"}}], "conf": {"http": {"numRetries": 3, "perTryTimeout": "200ms",
+                "backOff": {"baseInterval": "30ms", "maxInterval": "1s"}, "retryOn": ["connect_failure", "refused_stream"]}}}"#,
+        keys: &["numRetries", "perTryTimeout", "backOff", "retryOn"],
+    },
+    Tree {
+        name: "dapr-defaults.yaml",
+        text: r#"{"apiVersion": "dapr.io/v1alpha1", "kind": "Resiliency", "metadata": {"name": "shop"}, "spec": {"policies": {
+            "timeouts": {"short": "2s"},
+            "retries": {"DefaultAppRetryPolicy": {"policy": "exponential", "maxInterval": "5s", "maxRetries": 3}},
+            "circuitBreakers": {"open": {"timeout": "30s", "trip": "consecutiveFailures > 10"}}},
+            "targets": {"apps": {"stock": {"timeout": "short"}}}}}"#,
+        keys: &["retries", "maxRetries", "DefaultAppRetryPolicy"],
     },
     Tree {
         name: "dapr.yaml",
@@ -275,183 +347,5 @@ pub const TREES: &[Tree] = &[
             "AttemptTimeout",
             "ShouldRetryAfterHeader",
         ],
-    },
-];
-
-pub const LINES: &[Lines] = &[
-    Lines {
-        name: "nginx.conf",
-        text: "events {\n}\nhttp {\n  upstream orders {\n    server 10.0.0.1:80;\n    server 10.0.0.2:80;\n    server 10.0.0.3:80;\n  }\n  server {\n    \
-               listen 80;\n    location / {\n      proxy_pass http://orders;\n      proxy_next_upstream error;\n      \
-               proxy_next_upstream_tries 2;\n      proxy_next_upstream_timeout 5s;\n      proxy_read_timeout 2s;\n    }\n  }\n}\n",
-        settings: &[
-            Setting {
-                word: "proxy_next_upstream",
-                off: &["      proxy_next_upstream off;"],
-                others: &[
-                    "      proxy_next_upstream 3;",
-                    "      proxy_next_upstream on;",
-                    "      proxy_next_upstream;",
-                ],
-                elsewhere: &[],
-            },
-            Setting {
-                word: "proxy_next_upstream_tries",
-                off: &[
-                    "      proxy_next_upstream_tries 1;",
-                    "      proxy_next_upstream_tries 0;",
-                ],
-                others: &[
-                    "      proxy_next_upstream_tries two;",
-                    "      proxy_next_upstream_tries 1s;",
-                    "      proxy_next_upstream_tries;",
-                ],
-                elsewhere: &[],
-            },
-            Setting {
-                word: "proxy_next_upstream_timeout",
-                off: &["      proxy_next_upstream_timeout 0;"],
-                others: &[
-                    "      proxy_next_upstream_timeout off;",
-                    "      proxy_next_upstream_timeout;",
-                ],
-                elsewhere: &[],
-            },
-        ],
-        is_head: |line| line.ends_with('{'),
-        has_top: true,
-    },
-    Lines {
-        name: "stream.conf",
-        text: "events {\n}\nstream {\n  upstream db {\n    server 10.0.0.1:5432;\n    server 10.0.0.2:5432;\n    server 10.0.0.3:5432;\n  }\n  server {\n    \
-               listen 5432;\n    proxy_pass db;\n    proxy_next_upstream on;\n    proxy_next_upstream_tries 2;\n    \
-               proxy_next_upstream_timeout 5s;\n    proxy_connect_timeout 1s;\n  }\n}\n",
-        settings: &[
-            Setting {
-                word: "proxy_next_upstream_tries",
-                off: &[
-                    "    proxy_next_upstream_tries 1;",
-                    "    proxy_next_upstream_tries 0;",
-                ],
-                others: &[
-                    "    proxy_next_upstream_tries two;",
-                    "    proxy_next_upstream_tries;",
-                ],
-                elsewhere: &[],
-            },
-            Setting {
-                word: "proxy_next_upstream_timeout",
-                off: &["    proxy_next_upstream_timeout 0;"],
-                others: &[
-                    "    proxy_next_upstream_timeout off;",
-                    "    proxy_next_upstream_timeout;",
-                ],
-                elsewhere: &[],
-            },
-        ],
-        is_head: |line| line.ends_with('{'),
-        has_top: true,
-    },
-    Lines {
-        name: "haproxy.cfg",
-        text: "global\n    maxconn 100\ndefaults\n    mode http\n    timeout connect 1s\n    timeout client 30s\n    timeout server 5s\n\
-               frontend shop\n    bind :8080\n    default_backend orders\nbackend orders\n    retries 2\n    option redispatch\n    \
-               retry-on conn-failure\n    server a 10.0.0.1:80\n    server b 10.0.0.2:80\nuserlist people\n    user one insecure-password two\n",
-        settings: &[
-            Setting {
-                word: "retries",
-                off: &["    retries 0"],
-                others: &["    retries two", "    retries 1s", "    retries"],
-                elsewhere: &[],
-            },
-            Setting {
-                word: "redispatch",
-                off: &["    no option redispatch"],
-                others: &["    option redispatch often"],
-                elsewhere: &[],
-            },
-            Setting {
-                word: "retry-on",
-                off: &["    retry-on none"],
-                others: &["    retry-on 3", "    retry-on"],
-                elsewhere: &[],
-            },
-        ],
-        is_head: |line| !line.starts_with(' '),
-        has_top: false,
-    },
-    Lines {
-        name: "config.ini",
-        text: "[default]\nregion = eu-central-1\nretry_mode = standard\nmax_attempts = 2\n[sso-session company]\nsso_region = eu-central-1\n\
-               [services local]\ns3 =\n  endpoint_url = http://127.0.0.1:9000\n",
-        settings: &[
-            Setting {
-                word: "retry_mode",
-                off: &["retry_mode = off"],
-                others: &["retry_mode = 3", "retry_mode ="],
-                elsewhere: &[],
-            },
-            Setting {
-                word: "max_attempts",
-                off: &["max_attempts = 1"],
-                others: &["max_attempts = two", "max_attempts = 1s", "max_attempts ="],
-                elsewhere: &[],
-            },
-        ],
-        is_head: |line| line.starts_with('['),
-        has_top: false,
-    },
-    Lines {
-        name: "application.properties",
-        text: "spring.application.name=shop\nresilience4j.retry.instances.orders.maxAttempts=4\n\
-               resilience4j.retry.instances.orders.waitDuration=200ms\nresilience4j.retry.instances.orders.enableExponentialBackoff=true\n\
-               resilience4j.retry.instances.orders.enableRandomizedWait=true\nresilience4j.retry.instances.orders.retryExceptions=java.net.ConnectException\n\
-               resilience4j.timelimiter.instances.orders.timeoutDuration=2s\n",
-        settings: &[Setting {
-            word: "resilience4j.retry.instances.orders.maxAttempts",
-            off: &["resilience4j.retry.instances.orders.maxAttempts=1"],
-            others: &[
-                "resilience4j.retry.instances.orders.maxAttempts=two",
-                "resilience4j.retry.instances.orders.maxAttempts.value=2",
-            ],
-            elsewhere: &[
-                "resilience4j.instances.orders.maxAttempts",
-                "resilience4j.retry.orders.maxAttempts",
-                "resilience4j.retry.instances.maxAttempts",
-                "resilience4j.retry.maxAttempts",
-                "resilience4j.timelimiter.instances.orders.maxAttempts",
-                "retry.instances.orders.maxAttempts",
-                "spring.resilience4j.retry.instances.orders.maxAttempts",
-            ],
-        }],
-        is_head: |_| false,
-        has_top: true,
-    },
-    Lines {
-        name: "becalm.toml",
-        text: "base = \"250ms\"\nattempts = 3\ndeadline = \"10s\"\nattempt_timeout = \"2s\"\nbudget = \"ratio:0.1,burst:10\"\n\
-               [retry_on]\nmethods = [\"GET\"]\nstatuses = [503]\n",
-        settings: &[
-            Setting {
-                word: "attempts",
-                off: &["attempts = 1"],
-                others: &["attempts = \"two\"", "attempts = [2]"],
-                elsewhere: &[],
-            },
-            Setting {
-                word: "base",
-                off: &["base = \"0s\""],
-                others: &["base = 3", "base = []"],
-                elsewhere: &[],
-            },
-            Setting {
-                word: "budget",
-                off: &["budget = \"none\""],
-                others: &["budget = 3", "budget = []"],
-                elsewhere: &[],
-            },
-        ],
-        is_head: |line| line.starts_with('['),
-        has_top: true,
     },
 ];

@@ -1,6 +1,6 @@
 //! How is a setting in a line got wrong?
 
-use super::examples::{Lines, Setting};
+use super::line_examples::{Lines, Setting};
 use super::{Mutant, slips};
 
 /// Each of its settings, in each way.

@@ -4,6 +4,7 @@
 //! What then says the same as a file without the key was missed.
 
 mod examples;
+mod line_examples;
 mod lines;
 mod precision;
 mod trees;
@@ -114,7 +115,7 @@ fn what_is_wrong_is_told() {
     let trees = examples::TREES
         .iter()
         .map(|it| (it.name, it.text, trees::mutants(it)));
-    let lines = examples::LINES
+    let lines = line_examples::LINES
         .iter()
         .map(|it| (it.name, it.text, lines::mutants(it)));
     for (name, right, mutants) in trees.chain(lines) {
@@ -151,7 +152,8 @@ fn what_is_wrong_is_told() {
 }
 
 /// Systems that repeat a POST without being asked to, where no key of a file can say otherwise.
-const BY_THEMSELVES: [(&str, &str); 3] = [
+const BY_THEMSELVES: [(&str, &str); 4] = [
+    ("dapr-defaults.yaml", "repeats-non-idempotent"),
     ("dapr.yaml", "repeats-non-idempotent"),
     ("appsettings.json", "repeats-non-idempotent"),
     ("config.ini", "repeats-non-idempotent"),
@@ -161,7 +163,7 @@ const BY_THEMSELVES: [(&str, &str); 3] = [
 fn what_is_right_has_notes_alone() {
     let trees = examples::TREES.iter().map(|it| (it.name, it.text));
     let mut wrong = Vec::new();
-    for (name, text) in trees.chain(examples::LINES.iter().map(|it| (it.name, it.text))) {
+    for (name, text) in trees.chain(line_examples::LINES.iter().map(|it| (it.name, it.text))) {
         let checked = of(name, text);
         assert!(!checked.mappings.is_empty(), "{name}");
         let told = checked.findings.into_iter();

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use becalm_check::{Checked, Mapping, Origin, Severity};
 
-use super::examples::{LINES, TREES};
+use super::examples::TREES;
+use super::line_examples::LINES;
 use super::of;
 
 /// The files of the folders, by their names.

@@ -8,16 +8,15 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use becalm::classify::FailureKind;
 use becalm::hint::HintMode;
-use becalm::preset::Preset;
-use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
+use becalm::retry_on::Methods;
 use becalm::{Budget, Jitter, Policy};
 
+use super::super::methods::connecting;
 use super::cluster;
 use super::fields::{self, CORE_RETRY_POLICY, at, entry, field};
 use super::numbers::whole;
-use super::retry_policy::{KEYS, back_off, retry_on};
+use super::retry_policy::{KEYS, back_off, policy, retry_on};
 use super::timeouts::CONNECT_TIMEOUT;
 use super::words::Words;
 use crate::code;
@@ -205,8 +204,7 @@ fn of_filter<'a>(
 ) {
     key.asked.set(true);
     fields::check(reading, retry, &CORE_RETRY_POLICY);
-    let policy = Preset::by_name("envoy").map_or_else(|_| Policy::default(), Preset::policy);
-    let policy = policy
+    let policy = policy()
         .base(Duration::from_secs(1))
         .cap(Duration::from_secs(10))
         .attempts(2);
@@ -302,14 +300,7 @@ fn of_connections<'a>(reading: &mut Reading<'a>, clusters: &Clusters<'a>, node: 
     );
     draft.set("attempts", told, |policy, it| policy.attempts = it);
     waits(reading, &mut draft, node);
-    let failures = [FailureKind::Connect, FailureKind::ConnectTimeout];
-    let listed = RetryOn::new()
-        .methods(Methods::Any)
-        .statuses(Statuses::default());
-    let listed = listed
-        .codes(Codes::default())
-        .failures(failures.into_iter().collect::<Failures>());
-    draft.policy.retry_on = listed.into();
+    draft.policy.retry_on = connecting().into();
     let name = field(node, "cluster").and_then(Node::text);
     let found = name.and_then(|it| clusters.get(it)).copied();
     draft.policy.attempt_timeout = Some(CONNECT_TIMEOUT);

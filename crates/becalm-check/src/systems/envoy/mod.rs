@@ -25,7 +25,7 @@ use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, entry, field, items};
 use place::Place;
 
 pub(super) use cluster::{at_most, at_most_share};
-pub(super) use retry_policy::{KEYS, base_alone};
+pub(super) use retry_policy::{KEYS, base_alone, of_patch, policy};
 pub(super) use words::Words;
 
 pub(super) const ENVOY: System = System {
@@ -124,6 +124,8 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
         || ["resources", "configs"]
             .iter()
             .any(|list| items(tree, list).iter().any(is_envoy))
+        // A CiliumEnvoyConfig.
+        || tree.list(&["spec", "resources"]).iter().any(is_envoy)
 }
 
 pub(super) fn read(reading: &mut Reading<'_>) {
@@ -149,6 +151,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     let managers: Vec<_> = (tree.walk())
         .filter_map(|it| Some((field(it, "route_config")?, it)))
         .collect();
+    let mut reached = HashSet::new();
     for table in tree.walk().filter(|it| it.is_table()) {
         let of_table = managers.iter().find(|(it, _)| std::ptr::eq(*it, table));
         let manager = of_table.map(|(_, manager)| *manager);
@@ -162,6 +165,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
                     fields::check(reading, action, &ROUTE_ACTION);
                     of_extension(reading, action);
                     itself::redirects(reading, action);
+                    reached.extend(retry_policy::clusters_of(action));
                     let place = Place {
                         host,
                         route,
@@ -172,6 +176,27 @@ pub(super) fn read(reading: &mut Reading<'_>) {
                 }
             }
         }
+    }
+    for cluster in tree.walk().filter(|it| is_cluster(it)) {
+        let name = field(cluster, "name").and_then(Node::text);
+        if let Some(name) = name.filter(|it| !reached.contains(*it)) {
+            retry_policy::of_cluster(reading, &clusters, name, cluster);
+        }
+    }
+}
+
+/// Finds what a patch of Envoy's configuration should not have: a route, a virtual host or a cluster by itself.
+pub(super) fn check_patch(reading: &mut Reading<'_>, applies_to: &str, value: &Node) {
+    match applies_to {
+        "HTTP_ROUTE" => {
+            fields::check(reading, value, &ROUTE);
+            if let Some(action) = field(value, "route") {
+                fields::check(reading, action, &ROUTE_ACTION);
+            }
+        }
+        "VIRTUAL_HOST" => fields::check(reading, value, &VIRTUAL_HOST),
+        "CLUSTER" => cluster::check(reading, value),
+        _ => {}
     }
 }
 

@@ -19,7 +19,7 @@ use super::place::Place;
 use super::timeouts;
 use super::words::Words;
 use crate::code;
-use crate::document::{Key, Node};
+use crate::document::{Key, Node, Span, Value};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
@@ -29,6 +29,11 @@ use crate::told::Told;
 /// Of a policy, what Envoy has a word for.
 pub const KEYS: &[&str] =
     list!("attempts base cap jitter hint budget deadline attempt_timeout retry_on");
+
+/// What Envoy does where a policy says nothing.
+pub fn policy() -> Policy {
+    Preset::by_name("envoy").map_or_else(|_| Policy::default(), Preset::policy)
+}
 
 /// Of a connection manager: the longest time of a stream where the route says none.
 const STREAM: &[&str] = &["common_http_protocol_options", "max_stream_duration"];
@@ -55,6 +60,72 @@ pub fn of_route<'a>(
         let others = others.into_iter().cloned().collect();
         to_clusters(reading, clusters, place, others);
     }
+}
+
+/// Maps the policy of a cluster to which no route of the file leads: it holds for the requests of any route.
+pub fn of_cluster<'a>(
+    reading: &mut Reading<'a>,
+    clusters: &HashMap<&'a str, (&'a str, &'a Node)>,
+    name: &str,
+    cluster: &Node,
+) {
+    let Some((key, _)) = protocol_options(cluster).and_then(|it| entry(it, "retry_policy")) else {
+        return;
+    };
+    let sentence = format!(
+        "no route of this file leads to the cluster {name}: how long all attempts may take is not known here; Envoy's default of 15s stands in"
+    );
+    let remedy = "name the file of its routes as well";
+    reading.find(key.span, code::NOT_SEEN, sentence, remedy);
+    let nothing = Node {
+        span: key.span,
+        value: Value::Table(Vec::new()),
+    };
+    let place = Place {
+        host: &nothing,
+        route: &nothing,
+        action: &nothing,
+        manager: None,
+    };
+    to_clusters(reading, clusters, place, vec![name.to_owned()]);
+}
+
+/// The retries that a patch sets, of a route or a virtual host, and where. `None` where it does not say what is repeated.
+pub fn of_patch(
+    reading: &mut Reading<'_>,
+    applies_to: &str,
+    value: &Node,
+) -> Option<(Draft, Span)> {
+    let action = match applies_to {
+        "HTTP_ROUTE" => field(value, "route")?,
+        "VIRTUAL_HOST" => value,
+        _ => return None,
+    };
+    let (key, retry) = entry(action, "retry_policy")?;
+    if !retry.is_table() {
+        let sentence = "a RetryPolicy of Envoy is a mapping: the patch is refused";
+        let remedy = "write `retry_on` and `num_retries` below it";
+        reading.find(retry.span, code::REFUSED, sentence, remedy);
+    }
+    fields::check(reading, retry, &RETRY_POLICY);
+    field(retry, "retry_on")?;
+    let retries = Retries {
+        reading,
+        key,
+        retry,
+    };
+    let mut draft = retries.draft(Place {
+        host: action,
+        route: value,
+        action,
+        manager: None,
+    })?;
+    if field(action, "timeout").is_none() {
+        draft.policy.deadline = None;
+        let why = "set by the route that is patched".to_owned();
+        draft.origin("deadline", Origin::NotExpressible(why));
+    }
+    Some((draft, key.span))
 }
 
 fn to_clusters<'a>(
@@ -137,8 +208,7 @@ impl Retries<'_, '_, '_> {
             retry,
         } = self;
         fields::check(reading, retry, &RETRY_POLICY);
-        let policy = Preset::by_name("envoy").map_or_else(|_| Policy::default(), Preset::policy);
-        let mut draft = Draft::of(policy.deadline(timeouts::TIMEOUT), KEYS);
+        let mut draft = Draft::of(policy().deadline(timeouts::TIMEOUT), KEYS);
         let retries = whole(reading, field(retry, "num_retries"), "a number of retries");
         if let Told::Is(retries, span) = retries {
             draft.retries(retries, span);
@@ -389,7 +459,7 @@ fn lose_of_cluster(draft: &mut Draft, cluster: Option<&Node>, is_read: bool) {
 }
 
 /// The clusters to which a route leads.
-fn clusters_of(action: &Node) -> Vec<String> {
+pub fn clusters_of(action: &Node) -> Vec<String> {
     let weighted = field(action, "weighted_clusters");
     let weighted = weighted.map_or(&[][..], |it| items(it, "clusters"));
     let weighted = weighted.iter().filter_map(|it| field(it, "name"));

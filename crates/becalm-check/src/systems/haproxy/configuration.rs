@@ -4,7 +4,7 @@
 
 use super::conditions::{both, either};
 use super::lines::{Line, Section, sections};
-use super::proxies::Proxy;
+use super::proxies::{Leads, Proxy};
 use super::{HAPROXY, is_haproxy};
 use crate::code;
 use crate::document::{Document, Together};
@@ -142,8 +142,10 @@ impl<'a, 's> Own<'a, 's> {
                     if kind == "listen" {
                         own.fronts.push(proxy.clone());
                     }
-                    if proxy.has_servers {
+                    if proxy.leads == Leads::ToServers {
                         own.backends.push((section, proxy));
+                    } else {
+                        never(reading, section, &proxy);
                     }
                 }
                 _ => {}
@@ -151,6 +153,26 @@ impl<'a, 's> Own<'a, 's> {
         }
         own
     }
+}
+
+/// Tells of retries in a section that passes nothing on (run with 2.6.12).
+fn never(reading: &mut Reading<'_>, section: &Section, proxy: &Proxy<'_>) {
+    let is_own = |it: &&Line| ["retries", "retry-on"].contains(&it.word(0));
+    let Some(line) = section.lines.iter().find(is_own) else {
+        return;
+    };
+    let (name, word) = (section.head.word(1), line.word(0));
+    let why = if proxy.leads == Leads::Back {
+        "answers by `http-request return`"
+    } else {
+        "has no server"
+    };
+    let sentence = format!(
+        "{} {name} {why}: `{word}` repeats nothing",
+        section.head.word(0)
+    );
+    let remedy = format!("add a `server`, or leave `{word}` out");
+    reading.find(line.span(), code::NEVER_RETRIES, sentence, remedy);
 }
 
 /// The defaults that a section names: `backend b from web`, `defaults from web`.

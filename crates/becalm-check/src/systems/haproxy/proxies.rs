@@ -5,7 +5,7 @@ use std::time::Duration;
 use becalm::retry_on::Methods;
 
 use super::conditions::{Acls, Holds, METHODS, OfMethods, either};
-use super::lines::{Line, Section};
+use super::lines::{Line, Section, Word};
 use super::retry_on::{self, Listed};
 use crate::code;
 use crate::reading::Reading;
@@ -28,14 +28,49 @@ pub struct Proxy<'a> {
     pub conditions: Vec<Said<'a, ()>>,
     /// Whether there are more of them.
     pub has_more_conditions: bool,
-    /// Whether it has servers to repeat to.
-    pub has_servers: bool,
+    pub leads: Leads,
     /// Servers that are asked in turn: no backups.
     pub active: usize,
+    /// What holds for a server whose own line does not say it.
+    default_server: Spare,
     balance: Option<String>,
     acls: Acls,
     default_backend: Option<String>,
     use_backends: Vec<String>,
+}
+
+/// Where requests go from a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leads {
+    #[default]
+    Nowhere,
+    /// Or to a `dispatch`.
+    ToServers,
+    /// It answers each request itself.
+    Back,
+}
+
+/// Whether a server is asked where others are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Spare {
+    is_backup: bool,
+    is_disabled: bool,
+}
+
+impl Spare {
+    /// With what this line says.
+    fn and(mut self, line: &Line) -> Self {
+        for word in &line.words {
+            match &*word.text {
+                "backup" => self.is_backup = true,
+                "no-backup" => self.is_backup = false,
+                "disabled" => self.is_disabled = true,
+                "enabled" => self.is_disabled = false,
+                _ => {}
+            }
+        }
+        self
+    }
 }
 
 /// So many rules are listed with a backend.
@@ -66,15 +101,24 @@ impl<'a> Proxy<'a> {
             ("retries", _) => self.retries = retries(reading, line).or(self.retries.take()),
             // The last one holds.
             ("retry-on", _) => self.retry_on = Some(retry_on::read(reading, line)),
+            // Run with 2.6.12: with them a second passes before each retry, as with a single server.
+            ("dispatch", _) | ("option", "transparent") => self.lead_to_servers(),
+            ("default-server", _) => self.default_server = self.default_server.and(line),
             ("server" | "server-template", _) => {
-                self.has_servers = true;
-                let is_spare = line
-                    .words
-                    .iter()
-                    .any(|it| matches!(&*it.text, "backup" | "disabled"));
-                // A template is of several, or of one with several addresses.
-                let count = if line.word(0) == "server" { 1 } else { 2 };
-                self.active += if is_spare { 0 } else { count };
+                self.lead_to_servers();
+                let count = if line.word(0) == "server" {
+                    1
+                } else {
+                    of_template(line.word(2))
+                };
+                let is_active = self.default_server.and(line) == Spare::default();
+                self.active += if is_active { count } else { 0 };
+            }
+            ("http-request", "return") => {
+                let is_bound = |it: &Word| ["if", "unless"].contains(&&*it.text);
+                if !line.words.iter().any(is_bound) {
+                    self.leads = Leads::Back;
+                }
             }
             ("balance", algorithm) => self.balance = Some(algorithm.to_owned()),
             ("option", "redispatch") => self.redispatch = Some(said(reading, line)),
@@ -82,6 +126,12 @@ impl<'a> Proxy<'a> {
             ("timeout", "connect") => self.connect = Some(time(reading, line)),
             ("timeout", "server") => self.server = Some(time(reading, line)),
             _ => {}
+        }
+    }
+
+    fn lead_to_servers(&mut self) {
+        if self.leads == Leads::Nowhere {
+            self.leads = Leads::ToServers;
         }
     }
 
@@ -161,6 +211,17 @@ impl<'a> Proxy<'a> {
             listed
         }
     }
+}
+
+/// How many servers `server-template` makes: `3`, or `2-4`.
+fn of_template(range: &str) -> usize {
+    let (from, to) = range.split_once('-').unwrap_or(("1", range));
+    let number = |it: &str| it.parse::<usize>().ok();
+    let count = number(from)
+        .zip(number(to))
+        .map(|(from, to)| (to + 1).saturating_sub(from));
+    // What is filled in elsewhere is taken for several.
+    count.unwrap_or(2)
 }
 
 /// A line as a whole.

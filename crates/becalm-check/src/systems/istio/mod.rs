@@ -15,14 +15,14 @@ use becalm::preset::Preset;
 use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
 
-use super::envoy::{KEYS, Words, timeouts};
+use super::envoy::{KEYS, Words, check_patch, of_patch, timeouts};
 use super::kubernetes::{REFUSES, check, is_of};
 use super::methods;
 use crate::code;
-use crate::document::{Document, Node, Span, Value};
+use crate::document::{Document, Key, Node, Span, Value};
 use crate::evidence::Evidence;
 use crate::list::list;
-use crate::mapping::Draft;
+use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
@@ -49,8 +49,18 @@ pub(super) const ISTIO: System = System {
             ("attempts", IN_RETRIES),
             ("retryOn", IN_RETRIES),
             ("perTryTimeout", IN_RETRIES),
+            (
+                "retry_policy",
+                "move it into `route` of a patch of HTTP_ROUTE, or into a patch of VIRTUAL_HOST",
+            ),
         ],
-        own: &[("http", "maxRetries")],
+        own: &[
+            ("http", "maxRetries"),
+            // Of a patch of a virtual host.
+            ("value", "include_request_attempt_count"),
+            ("value", "include_attempt_count_in_response"),
+            ("value", "include_is_timeout_retry_header"),
+        ],
         tables: &["retries"],
         kinds: &[
             "virtualservices.networking.istio.io",
@@ -198,21 +208,48 @@ const fn nothing(span: Span) -> Node {
 
 /// What it patches is Envoy's configuration, which Istio makes.
 fn patched(reading: &mut Reading<'_>, spec: &Node) {
-    let is_one = |it: &str| {
-        let name = it.replace('_', "").to_ascii_lowercase();
-        ["retrypolicy", "hedgepolicy", "retrybudget", "maxretries"].contains(&&*name)
-    };
-    let tables = spec.walk().flat_map(Node::entries);
-    let spans: Vec<_> = tables
-        .filter(|(key, _)| is_one(&key.name))
-        .map(|(key, _)| key.span)
-        .collect();
-    for span in spans {
-        let sentence = "an EnvoyFilter changes the retries, or their bounds, in what Istio makes and no file has";
-        let remedy = "check what `istioctl proxy-config routes -o json` and `istioctl proxy-config clusters -o json` print";
-        reading.find(span, code::NOT_SEEN, sentence, remedy);
+    let name = reading.document.at(&["metadata", "name"]);
+    let name = name.and_then(Node::text).unwrap_or("?");
+    for patch in spec.list(&["configPatches"]) {
+        let Some(value) = patch.at(&["patch", "value"]) else {
+            continue;
+        };
+        let applies_to = patch.get("applyTo").and_then(Node::text);
+        let applies_to = applies_to.unwrap_or_default();
+        check_patch(reading, applies_to, value);
+        not_seen(reading, applies_to, value);
+        let Some((mut draft, span)) = of_patch(reading, applies_to, value) else {
+            continue;
+        };
+        draft.policy.budget = Budget::None;
+        let why = "set by a DestinationRule, if at all".to_owned();
+        draft.origin("budget", Origin::NotExpressible(why));
+        let why = "what a patch leaves out stays as Istio makes it, and a list is added to";
+        draft.lose("patch", why, None);
+        reading.map(draft, format!("EnvoyFilter {name}"), Vec::new(), span);
     }
 }
+
+/// Tells of what a patch changes of retries, where Envoy has it.
+fn not_seen(reading: &mut Reading<'_>, applies_to: &str, value: &Node) {
+    let is_one = |key: &Key| {
+        let name = key.name.replace('_', "").to_ascii_lowercase();
+        PATCHED.contains(&&*name)
+    };
+    // A cluster has a policy in its protocol options alone.
+    let is_misplaced = |it: &Key| {
+        let mut own = value.entries().iter().filter(|_| applies_to == "CLUSTER");
+        own.any(|(key, _)| key.span == it.span && key.name.starts_with("retry"))
+    };
+    let keys = value.walk().flat_map(Node::entries).map(|(key, _)| key);
+    for key in keys.filter(|it| is_one(it) && !is_misplaced(it)) {
+        let sentence = "an EnvoyFilter changes the retries, or their bounds, in what Istio makes and no file has";
+        let remedy = "check what `istioctl proxy-config routes -o json` and `istioctl proxy-config clusters -o json` print";
+        reading.find(key.span, code::NOT_SEEN, sentence, remedy);
+    }
+}
+
+const PATCHED: &[&str] = list!("retrypolicy hedgepolicy retrybudget maxretries maxconnectattempts");
 
 /// Maps the retries of a route: its own, or else those of the root that delegates to it, or else those of the mesh.
 fn of_route<'a>(

@@ -25,6 +25,7 @@ use directives::{Directive, Word, directives};
 pub(super) use includes::Files;
 pub(super) use passes::at_once;
 use passes::{Known, Pass, pass_to};
+pub(super) use settings::time;
 use settings::{FAMILIES, Settings};
 use upstreams::Upstreams;
 

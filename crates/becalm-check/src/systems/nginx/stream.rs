@@ -4,9 +4,7 @@
 
 use std::time::Duration;
 
-use becalm::classify::FailureKind;
-use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
-
+use super::super::methods::connecting;
 use super::directives::Directive;
 use super::passes::{KEYS, at_once};
 use super::settings::{FAMILIES, Of, Settings, time};
@@ -66,13 +64,7 @@ fn of_server<'a>(
         return;
     };
     times(&mut draft, &own, levels);
-    let failures = [FailureKind::Connect, FailureKind::ConnectTimeout];
-    let listed = RetryOn::new()
-        .methods(Methods::Any)
-        .statuses(Statuses::default())
-        .codes(Codes::default());
-    let failures = listed.failures(failures.into_iter().collect::<Failures>());
-    draft.policy.retry_on = failures.into();
+    draft.policy.retry_on = connecting().into();
     if let Some(next) = &own.next {
         draft.origin("retry_on", next.origin());
     }

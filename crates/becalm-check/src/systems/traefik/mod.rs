@@ -10,6 +10,7 @@
 
 mod buffering;
 mod durations;
+mod failover;
 mod labels;
 mod retry;
 mod routers;
@@ -55,7 +56,11 @@ pub(super) const TRAEFIK: System = System {
             ("healthcheck", "retries"),
         ],
         tables: &["retry"],
-        kinds: &["middlewares.traefik.io", "ingressroutes.traefik.io"],
+        kinds: &[
+            "middlewares.traefik.io",
+            "ingressroutes.traefik.io",
+            "traefikservices.traefik.io",
+        ],
         ..Schema::OPEN
     },
 };
@@ -204,10 +209,13 @@ pub(super) fn read(reading: &mut Reading<'_>) {
 
 fn of_resource(reading: &mut Reading<'_>) {
     let document = reading.document;
-    let spec = document.at(&["spec"]);
-    let Some(spec) = spec.filter(|_| document.says(&["kind"], "Middleware")) else {
+    let Some(spec) = document.at(&["spec"]) else {
         return;
     };
+    if !document.says(&["kind"], "Middleware") {
+        failover::read(reading, spec, Source::Resource);
+        return;
+    }
     let name = document.at(&["metadata", "name"]).and_then(Node::text);
     let routers = routers::Routers::default();
     of_middleware(
@@ -236,6 +244,10 @@ fn of_tree(reading: &mut Reading<'_>, tree: &Node, source: Source) {
     let middlewares = source.get(http, "middlewares");
     for (name, body) in middlewares.map_or(&[][..], Node::entries) {
         of_middleware(reading, &name.name, body, source, &routers);
+    }
+    let services = source.get(http, "services");
+    for (_, service) in services.map_or(&[][..], Node::entries) {
+        failover::read(reading, service, source);
     }
 }
 

@@ -1,0 +1,74 @@
+//! The settings of the controller of ingress-nginx hold for each Ingress that says nothing itself.
+
+use becalm_check::{Checked, File, Settings, check};
+
+fn of(files: &[(&str, &str)]) -> Checked {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| File::new(name, text))
+        .collect();
+    check(&files, &Settings::default())
+}
+
+fn codes(checked: &Checked) -> Vec<&str> {
+    checked.findings.iter().map(|it| it.code).collect()
+}
+
+const CONTROLLER: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  proxy-next-upstream: error http_503\n  \
+                          proxy-next-upstream-tries: \"4\"\n  retry-non-idempotent: \"true\"\n";
+
+fn ingress(annotations: &str) -> String {
+    format!(
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: shop\n  annotations:\n    {annotations}\n"
+    )
+}
+
+#[test]
+fn the_settings_of_the_controller_are_read() {
+    let checked = of(&[("c.yaml", CONTROLLER)]);
+    assert_eq!(checked.mappings[0].policy.attempts, 4);
+    assert!(codes(&checked).contains(&"repeats-non-idempotent"));
+    let values = "controller:\n  config: {proxy-next-upstream-tries: 5}\n";
+    for text in [
+        values,
+        "ingress-nginx:\n  controller:\n    config: {proxy-next-upstream-tries: 5}\n",
+    ] {
+        assert_eq!(of(&[("v.yaml", text)]).mappings[0].policy.attempts, 5);
+    }
+    let off = "kind: ConfigMap\ndata: {proxy-next-upstream: \"off\"}\n";
+    assert!(of(&[("c.yaml", off)]).mappings.is_empty());
+    let endless = "kind: ConfigMap\ndata: {proxy-next-upstream-tries: \"0\"}\n";
+    assert!(codes(&of(&[("c.yaml", endless)])).contains(&"no-bound"));
+}
+
+#[test]
+fn an_annotation_holds_before_the_controller() {
+    let prefix = "nginx.ingress.kubernetes.io/proxy-next-upstream";
+    for (annotation, attempts, statuses) in [
+        (format!("{prefix}-tries: \"2\""), Some(2), "503"),
+        (format!("{prefix}: error http_502"), Some(4), "502"),
+        (format!("{prefix}: \"off\""), None, ""),
+    ] {
+        let text = ingress(&annotation);
+        let checked = of(&[("i.yaml", &text), ("c.yaml", CONTROLLER)]);
+        let mut own = checked.mappings.iter();
+        let own = own.find(|it| it.name == "Ingress shop");
+        assert_eq!(own.map(|it| it.policy.attempts), attempts, "{annotation}");
+        if let Some(own) = own {
+            let told = own.policy.retry_on.as_deref().unwrap().to_string();
+            assert!(told.starts_with("methods any; "), "{told}");
+            assert!(told.contains(statuses), "{told}");
+        }
+    }
+}
+
+#[test]
+fn the_bounds_of_connections_are_read() {
+    let text = "kind: ConfigMap\ndata:\n  proxy-stream-next-upstream-tries: \"9\"\n  proxy-stream-next-upstream-timeout: 5s\n";
+    let checked = of(&[("c.yaml", text)]);
+    let policy = &checked.mappings[0].policy;
+    assert_eq!(policy.attempts, 9);
+    assert_eq!(policy.deadline.map(|it| it.as_secs()), Some(5));
+    let off = "kind: ConfigMap\ndata: {proxy-stream-next-upstream: \"false\"}\n";
+    assert!(of(&[("c.yaml", off)]).mappings.is_empty());
+}
