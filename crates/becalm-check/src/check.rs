@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::allowed;
+use crate::chart;
 use crate::checked::{Checked, Settings};
 use crate::code;
 use crate::document::{Document, Node, Span, Together};
@@ -157,7 +158,8 @@ fn of_file<'a>(
         merges: &read.merges,
     };
     if let Some(span) = read.template {
-        template_of(file, span, "file", holds_retries(text), found);
+        let lines: Vec<_> = text.lines().collect();
+        template_of(whole, &lines, span, "file", holds_retries(text), found);
         return;
     }
     if is_named(file, TOML) && systems.iter().all(Vec::is_empty) {
@@ -177,7 +179,9 @@ fn of_file<'a>(
         }
     }
     let before = (found.findings.len(), found.mappings.len());
-    let is_known = of_trees(file, text, read, systems, whole, by, found);
+    let inner = |files: &[File<'_>]| check(files, by.settings);
+    let is_record = embedded::records(file.name, text, inner, found);
+    let is_known = of_trees(file, text, read, systems, whole, by, found) || is_record;
     if !is_known && is_tree && by.read_as(&by.named(Form::Text), whole, found) {
         return;
     }
@@ -187,7 +191,9 @@ fn of_file<'a>(
     {
         nothing_of_named(file, by, found);
     }
-    of_unread(file, read, found);
+    if is_tree || !is_record {
+        of_unread(whole, read, found);
+    }
     let is_text = read.trees.iter().all(|it| it.text().is_some()) && !is_named(file, TREES);
     if !is_known && is_text && unread::of_text(file.name, text, &mut found.findings) {
         return;
@@ -235,19 +241,22 @@ fn of_trees<'a>(
 }
 
 /// Tells of the documents that are templates, or none.
-fn of_unread(file: File<'_>, read: &Parsed, found: &mut Checked) {
+fn of_unread(whole: Document<'_>, read: &Parsed, found: &mut Checked) {
     let what = if read.trees.is_empty() {
         "file"
     } else {
         "document"
     };
+    let is_template = read.unread.iter().any(|it| it.template.is_some());
+    let lines = is_template.then(|| whole.text.lines().collect::<Vec<_>>());
+    let lines = lines.unwrap_or_default();
     for unread in &read.unread {
         let span = unread.template.unwrap_or(unread.why.span);
         if unread.template.is_some() {
-            template_of(file, span, what, unread.holds_retries, found);
+            template_of(whole, &lines, span, what, unread.holds_retries, found);
         } else {
             let sentence = unread.why.sentence.clone();
-            cannot_read(file, span, sentence, unread.holds_retries, found);
+            cannot_read(whole.file, span, sentence, unread.holds_retries, found);
         }
     }
 }
@@ -284,14 +293,22 @@ fn demoted(mut finding: Finding, holds_retries: bool) -> Finding {
     finding
 }
 
-fn template_of(file: File<'_>, span: Span, what: &str, holds_retries: bool, found: &mut Checked) {
-    let finding = Finding::new(
-        file.name,
-        span,
-        code::TEMPLATE,
-        format!("the {what} is a template, and what comes of it is not known"),
-        "check what the tool prints, such as `helm template`",
-    );
+fn template_of(
+    whole: Document<'_>,
+    lines: &[&str],
+    span: Span,
+    what: &str,
+    holds_retries: bool,
+    found: &mut Checked,
+) {
+    let Document { file, together, .. } = whole;
+    let sentence = format!("the {what} is a template, and what comes of it is not known");
+    let filled = chart::filled_in(file, lines, span.line, together);
+    let (span, sentence) = filled.map_or((span, sentence.clone()), |(at, keys)| {
+        (at, format!("{sentence}: {keys}"))
+    });
+    let remedy = "check what the tool prints, such as `helm template . | becalm check -`";
+    let finding = Finding::new(file, span, code::TEMPLATE, sentence, remedy);
     found.findings.push(demoted(finding, holds_retries));
 }
 
@@ -306,7 +323,7 @@ fn of_toml<'a>(
         return;
     }
     if let Some((span, sentence)) = systems::no_toml(whole.text) {
-        cannot_read(file, span, sentence, holds_retries(whole.text), found);
+        cannot_read(file.name, span, sentence, holds_retries(whole.text), found);
         return;
     }
     let mut trees = read.trees.iter();
@@ -315,14 +332,8 @@ fn of_toml<'a>(
     }
 }
 
-fn cannot_read(
-    file: File<'_>,
-    span: Span,
-    sentence: String,
-    holds_retries: bool,
-    found: &mut Checked,
-) {
-    let finding = Finding::new(file.name, span, code::CANNOT_READ, sentence, "");
+fn cannot_read(file: &str, span: Span, sentence: String, holds_retries: bool, found: &mut Checked) {
+    let finding = Finding::new(file, span, code::CANNOT_READ, sentence, "");
     found.findings.push(demoted(finding, holds_retries));
 }
 

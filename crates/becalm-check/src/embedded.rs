@@ -1,4 +1,4 @@
-//! Which files does a `ConfigMap` hold, and what is found in them?
+//! Which files does a file hold, a `ConfigMap` or a record of DNS, and what is found in them?
 //!
 //! Each value of its `data` is a file by the name of its key; they are read together, as the container that mounts them does. What
 //! is found keeps its place in the outer file where the value is a literal block (`|`), and has the place of its key elsewhere.
@@ -22,6 +22,89 @@ pub fn read(
     }
     let data = tree.get("data").map_or(&[][..], Node::entries);
     let held: Vec<_> = data.iter().filter_map(|it| Held::of(it, text)).collect();
+    of_held(file, &held, check, found)
+}
+
+/// Has the service configs of gRPC checked that TXT records hold: those of a zone, or of a tool that makes one.
+pub fn records(
+    file: &str,
+    text: &str,
+    check: impl FnOnce(&[File<'_>]) -> Checked,
+    found: &mut Checked,
+) -> bool {
+    let (mut line, mut from, mut begin) = (1, 0, 0);
+    let mut records = Vec::new();
+    for (at, _) in text.match_indices(RECORD).take(RECORDS) {
+        let between = &text[from..at];
+        line += between.matches('\n').count();
+        begin = between.rfind('\n').map_or(begin, |it| from + it + 1);
+        from = at;
+        if let Some(json) = record(text, at) {
+            let name = format!("{at}.grpc_config.json");
+            let span = Span::new(
+                line,
+                text[begin..at].chars().take(LONGEST).count() + 1,
+                RECORD.len(),
+            );
+            records.push((name, json, span));
+        }
+    }
+    let held = records.iter().map(|(name, text, key)| Held {
+        name,
+        text,
+        key: *key,
+        block: None,
+    });
+    of_held(file, &held.collect::<Vec<_>>(), check, found)
+}
+
+/// How a TXT record begins that holds a service config (gRFC A2).
+const RECORD: &str = "grpc_config=";
+
+/// How many records of a file are read, and how long each may be: that of DNS has at most 64 KiB.
+const RECORDS: usize = 1000;
+const LONGEST: usize = 1 << 17;
+
+/// The list of a record that begins here: without the quotes that a zone puts around each 255 bytes.
+fn record(text: &str, at: usize) -> Option<String> {
+    let is_quoted = text[..at].ends_with('"');
+    let mut json = String::new();
+    let (mut depth, mut is_text, mut is_outside) = (0_usize, false, false);
+    let mut chars = text[at + RECORD.len()..].chars().take(LONGEST);
+    while let Some(c) = chars.next() {
+        let c = match c {
+            '\\' if is_quoted => chars.next()?,
+            '"' if is_quoted => {
+                is_outside = !is_outside;
+                continue;
+            }
+            c if is_outside && (c.is_whitespace() || "(),".contains(c)) => continue,
+            _ if is_outside => return None,
+            c => c,
+        };
+        json.push(c);
+        match c {
+            '"' => is_text = !is_text,
+            '[' if !is_text => depth += 1,
+            ']' if !is_text => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(json).filter(|it| it.len() > 1);
+        }
+    }
+    None
+}
+
+fn of_held(
+    file: &str,
+    held: &[Held<'_>],
+    check: impl FnOnce(&[File<'_>]) -> Checked,
+    found: &mut Checked,
+) -> bool {
+    if held.is_empty() {
+        return false;
+    }
     let files: Vec<_> = held.iter().map(|it| File::new(it.name, it.text)).collect();
     let mut inner = check(&files);
     inner

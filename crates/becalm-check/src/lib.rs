@@ -10,6 +10,7 @@
 
 mod allowed;
 mod below;
+mod chart;
 mod check;
 mod checked;
 pub mod code;

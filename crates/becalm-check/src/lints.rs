@@ -24,7 +24,8 @@ pub fn of(mapping: &Mapping, system: &System) -> Vec<Finding> {
         lints.retain(|it| it.code != "no-deadline");
         is_unbounded = false;
     }
-    let is_told = lints.iter().any(|it| it.code == "no-deadline");
+    let mut codes = lints.iter().map(|it| it.code);
+    let is_told = codes.any(|it| ["no-deadline", "no-bound"].contains(&it));
     let told = lints
         .iter()
         .filter(|it| weight::is_told(mapping, it, &lints));

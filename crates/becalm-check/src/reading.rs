@@ -6,6 +6,7 @@ use std::time::Duration;
 use becalm::duration;
 
 use crate::below::Below;
+use crate::chart;
 use crate::code::{self, Code};
 use crate::document::{Document, Node, Span};
 use crate::evidence::Evidence;
@@ -119,7 +120,7 @@ impl<'a> Reading<'a> {
         &mut self,
         node: Option<&Node>,
         form: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
+        parse: impl Fn(&str) -> Option<T>,
     ) -> Told<T> {
         match node {
             Some(node) if !node.is_null() => self.told_text(node.text(), node.span, form, parse),
@@ -132,7 +133,7 @@ impl<'a> Reading<'a> {
         &mut self,
         node: &Node,
         form: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
+        parse: impl Fn(&str) -> Option<T>,
     ) -> Option<(T, Span)> {
         match self.read(
             node.text(),
@@ -152,7 +153,7 @@ impl<'a> Reading<'a> {
         text: Option<&str>,
         span: Span,
         form: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
+        parse: impl Fn(&str) -> Option<T>,
     ) -> Told<T> {
         let instead = format!("the default of {} stands in", self.who());
         self.read(text, span, form, &instead, parse)
@@ -189,7 +190,7 @@ impl<'a> Reading<'a> {
         span: Span,
         form: &str,
         instead: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
+        parse: impl Fn(&str) -> Option<T>,
     ) -> Told<T> {
         let shown = text.unwrap_or(NO_SCALAR);
         if let Some(value) = text.and_then(|it| parse(it.trim())) {
@@ -197,6 +198,17 @@ impl<'a> Reading<'a> {
             return Told::Is(value, span);
         }
         if template::is_placeholder(shown) {
+            let Document { file, together, .. } = self.document;
+            let given = chart::value(file, together, shown);
+            let parsed = given.and_then(|(it, values)| Some((parse(it.trim())?, it, values)));
+            if let Some((value, it, values)) = parsed {
+                let sentence = format!(
+                    "`{shown}` is filled in elsewhere; {it}, as {values} has it, stands in"
+                );
+                let remedy = "check what `helm template` prints";
+                self.find(span, code::UNKNOWN_VALUE, sentence, remedy);
+                return Told::Is(value, span);
+            }
             self.find(
                 span,
                 code::UNKNOWN_VALUE,

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use crate::chart::is_values;
 use crate::code;
 use crate::document::{Node, Span};
 use crate::finding::Finding;
@@ -77,7 +78,7 @@ pub fn of_unknown(file: &str, tree: &Node, found: &mut Vec<Finding>) -> bool {
     let sentence = format!(
         "`{place}`{}: settings of retries, as it looks, of {}, which is not read",
         more(rest),
-        whose(tree)
+        whose(file, tree)
     );
     found.push(not_read(file, first.span, sentence));
     true
@@ -299,10 +300,13 @@ fn header(node: &Node) -> Option<(&str, Span)> {
 }
 
 /// Of which system a document is, as far as it says so.
-fn whose(tree: &Node) -> String {
+fn whose(file: &str, tree: &Node) -> String {
     let text = |key: &str| tree.get(key).and_then(Node::text);
     let has = |path: &[&str]| tree.at(path).is_some();
+    let is_of_polly = |it: &Node| it.get("MaxRetryAttempts").is_some();
     let known = [
+        (is_values(file), "the `values.yaml` of a Helm chart"),
+        (tree.walk().any(is_of_polly), "Polly"),
         (has(&["services"]) && has(&["version"]), "Compose"),
         (has(&["spring"]), "Spring"),
         (

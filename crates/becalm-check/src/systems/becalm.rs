@@ -53,7 +53,12 @@ pub(super) fn read(reading: &mut Reading<'_>) {
             let sentence = error.message().replace('\n', " ");
             // A value that is out of its range is told by its key.
             let key = sentence.split([':', '.']).next().unwrap_or_default();
-            let named = KEYS.contains(&key).then(|| line_of(text, key)).flatten();
+            // A key that it does not have stands in the sentence between the first quotes.
+            let unknown = sentence
+                .strip_prefix("unknown key `")
+                .and_then(|it| it.split('`').next());
+            let key = unknown.or(KEYS.contains(&key).then_some(key));
+            let named = key.and_then(|it| line_of(text, it));
             let placed = error.span().map(|it| place(text, &it));
             let span = named.or(placed).unwrap_or_else(|| Span::new(1, 1, 0));
             reading.find(span, code::REFUSED, sentence, "");

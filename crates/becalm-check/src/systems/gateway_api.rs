@@ -96,13 +96,14 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     let Some(spec) = document.at(&["spec"]) else {
         return;
     };
-    if document.says(&["kind"], "XBackendTrafficPolicy") {
-        check(
-            reading,
-            spec.get("retryConstraint"),
-            "`retryConstraint`",
-            CONSTRAINT,
-        );
+    if let (true, Some((key, constraint))) = (
+        document.says(&["kind"], "XBackendTrafficPolicy"),
+        spec.entry("retryConstraint"),
+    ) {
+        check(reading, Some(constraint), "`retryConstraint`", CONSTRAINT);
+        // Its values are told with it, whether or not a route is here that it bounds.
+        let policy = Policy::default().budget(Budget::None);
+        bounded(reading, &mut Draft::of(policy, KEYS), key, constraint);
     }
     if !document.says(&["kind"], "HTTPRoute") {
         return;

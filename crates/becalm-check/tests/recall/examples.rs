@@ -348,4 +348,47 @@ pub const TREES: &[Tree] = &[
             "ShouldRetryAfterHeader",
         ],
     },
+    Tree {
+        name: "grpcroute.yaml",
+        text: r#"{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GRPCRoute", "metadata": {"name": "stock", "annotations": {
+            "retry.linkerd.io/grpc": "unavailable", "retry.linkerd.io/limit": "2",
+            "timeout.linkerd.io/request": "5s"}},
+            "spec": {"parentRefs": [{"group": "core", "kind": "Service", "name": "stock", "port": 80}],
+                "rules": [{"matches": [{"method": {"service": "shop.v1.Stock"}}], "backendRefs": [{"name": "stock", "port": 80}]}]}}"#,
+        keys: &["retry.linkerd.io/grpc", "retry.linkerd.io/limit"],
+    },
+    Tree {
+        name: "budgeted.yaml",
+        text: r#"{"apiVersion": "v1", "kind": "List", "items": [
+            {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "orders"}, "spec": {
+                "parentRefs": [{"name": "shop"}],
+                "rules": [{"matches": [{"method": "GET"}], "timeouts": {"request": "10s", "backendRequest": "2s"},
+                    "retry": {"attempts": 2, "backoff": "500ms", "codes": [503]}, "backendRefs": [{"name": "orders", "port": 8080}]}]}},
+            {"apiVersion": "gateway.networking.x-k8s.io/v1alpha1", "kind": "XBackendTrafficPolicy", "metadata": {"name": "orders"}, "spec": {
+                "targetRefs": [{"group": "", "kind": "Service", "name": "orders"}],
+                "retryConstraint": {"budget": {"percent": 10, "interval": "20s"}, "minRetryRate": {"count": 3, "interval": "2s"}}}}]}"#,
+        keys: &["retry", "retryConstraint", "minRetryRate"],
+    },
+    Tree {
+        name: "txt.json",
+        text: r#"[{"clientLanguage": ["go"], "serviceConfig": {"loadBalancingPolicy": "round_robin"}},
+            {"serviceConfig": {"loadBalancingPolicy": "round_robin", "methodConfig": [{"name": [{"service": "shop.v1.Orders"}], "timeout": "5s",
+                "retryPolicy": {"maxAttempts": 3, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 3,
+                    "retryableStatusCodes": ["UNAVAILABLE"]}}],
+                "retryThrottling": {"maxTokens": 20, "tokenRatio": 0.1}}}]"#,
+        keys: &[
+            "retryPolicy",
+            "maxAttempts",
+            "initialBackoff",
+            "retryableStatusCodes",
+            "retryThrottling",
+        ],
+    },
+    Tree {
+        name: "gate.yml",
+        text: r#"{"spring": {"cloud": {"gateway": {"server": {"webmvc": {
+            "routes": [{"id": "orders", "uri": "http://orders:8080", "predicates": ["Path=/orders/**"],
+                "filters": [{"name": "Retry", "args": {"retries": 2, "series": "SERVER_ERROR", "methods": "GET", "cacheBody": true}}]}]}}}}}}"#,
+        keys: &["retries"],
+    },
 ];

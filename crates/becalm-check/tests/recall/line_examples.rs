@@ -217,6 +217,27 @@ pub const LINES: &[Lines] = &[
         has_top: false,
     },
     Lines {
+        name: "roles.ini",
+        text: "[profile base]\naws_access_key_id = AKIA\nregion = eu-central-1\n[profile shop]\nrole_arn = arn:aws:iam::1:role/shop\n\
+               source_profile = base\nretry_mode = standard\nmax_attempts = 2\n",
+        settings: &[
+            Setting {
+                word: "retry_mode",
+                off: &["retry_mode = off"],
+                others: &["retry_mode = 3", "retry_mode ="],
+                elsewhere: &[],
+            },
+            Setting {
+                word: "max_attempts",
+                off: &["max_attempts = 1"],
+                others: &["max_attempts = two", "max_attempts ="],
+                elsewhere: &[],
+            },
+        ],
+        is_head: |line| line.starts_with('['),
+        has_top: false,
+    },
+    Lines {
         name: "application.properties",
         text: "spring.application.name=shop\nresilience4j.retry.instances.orders.maxAttempts=4\n\
                resilience4j.retry.instances.orders.waitDuration=200ms\nresilience4j.retry.instances.orders.enableExponentialBackoff=true\n\

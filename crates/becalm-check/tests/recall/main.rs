@@ -152,11 +152,12 @@ fn what_is_wrong_is_told() {
 }
 
 /// Systems that repeat a POST without being asked to, where no key of a file can say otherwise.
-const BY_THEMSELVES: [(&str, &str); 4] = [
+const BY_THEMSELVES: [(&str, &str); 5] = [
     ("dapr-defaults.yaml", "repeats-non-idempotent"),
     ("dapr.yaml", "repeats-non-idempotent"),
     ("appsettings.json", "repeats-non-idempotent"),
     ("config.ini", "repeats-non-idempotent"),
+    ("roles.ini", "repeats-non-idempotent"),
 ];
 
 #[test]

@@ -121,6 +121,10 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     for profile in profiles.iter().filter(is_read) {
         of_profile(reading, profile);
     }
+    let by_name = profiles.iter().map(|it| (it.name, it.section)).collect();
+    for profile in &profiles {
+        profile.borrows(reading, &by_name);
+    }
     if profiles.iter().all(|it| it.says().is_none()) {
         if let Some(default) = profiles.iter().find(|it| it.name == "default") {
             of_profile(reading, default);

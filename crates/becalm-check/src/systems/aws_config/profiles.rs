@@ -2,6 +2,8 @@
 //!
 //! `build_profile_map` of `botocore/configloader.py`.
 
+use std::collections::HashMap;
+
 use becalm::support::nearest;
 
 use super::ini::{Entry, SHARED, Section, sections};
@@ -41,6 +43,31 @@ impl<'s> Profile<'s> {
 }
 
 impl Profile<'_> {
+    /// Tells of what a profile that lends its credentials says of retrying (`assume_role` of `botocore/credentials.py` takes no
+    /// other key of it).
+    pub fn borrows(&self, reading: &mut Reading<'_>, all: &HashMap<&str, &Section>) {
+        let Some(source) = self.section.get("source_profile") else {
+            return;
+        };
+        let lender = all
+            .get(&*source.value)
+            .map_or(&[][..], |it| &it.entries[..]);
+        let mut said = lender
+            .iter()
+            .filter(|it| KEYS.contains(&&*it.name) && self.section.get(&it.name).is_none());
+        if let Some(entry) = said.next() {
+            let sentence = format!(
+                "`source_profile` takes the credentials of `{}` alone: its `{}` does not hold for `{}`",
+                source.value, entry.name, self.name
+            );
+            let remedy = format!(
+                "write `{} = {}` in this profile, if it is meant",
+                entry.name, entry.value
+            );
+            reading.note(source.span, code::KEY_NOT_READ, sentence, remedy);
+        }
+    }
+
     /// Whether the credentials among the files say all that it says: `Session.full_config` of botocore takes each key of theirs in
     /// place of that of the config.
     pub fn is_overridden(&self, reading: &mut Reading<'_>) -> bool {

@@ -30,6 +30,16 @@ impl Client {
         }
     }
 
+    /// How a choice of a TXT record names it (gRFC A2), in small letters.
+    pub const fn language(self) -> &'static str {
+        match self {
+            Self::Core => "c++",
+            Self::Js => "node",
+            Self::Go => "go",
+            Self::Java => "java",
+        }
+    }
+
     /// Whether numbers have no quotes.
     pub const fn has_plain_numbers(self) -> bool {
         matches!(self, Self::Js | Self::Go)
@@ -91,7 +101,7 @@ pub fn required<'n>(
             "{who} does not read `{}`, only `{name}`, and refuses the config without it: all calls fail; grpc-go reads it in any letters",
             key.name
         );
-        let remedy = format!("write `{name}`");
+        let remedy = format!("write `{name}`, or read the file with `--as grpc@go`");
         reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
         return Some(node);
     }
@@ -109,7 +119,7 @@ pub fn number(
     of: &Node,
     name: &str,
     span: Span,
-    is_taken: impl FnOnce(f64, &Node) -> bool,
+    is_taken: impl Fn(f64, &Node) -> bool,
 ) -> Option<(f64, Span)> {
     let node = required(reading, of, name, span)?;
     let form = format!("a value that {} takes for `{name}`", reading.who());

@@ -9,6 +9,7 @@
 
 mod fields;
 mod hedging;
+mod resolved;
 mod retrying;
 mod timeouts;
 
@@ -24,6 +25,7 @@ use crate::mapping::Draft;
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
 use fields::{Client, field, is_list, is_number, is_quoted, number, spelled};
+use resolved::{choices, servers};
 
 pub(super) const GRPC: System = System {
     name: "grpc",
@@ -59,21 +61,18 @@ const REMEDIES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {
-    document
-        .tree
-        .is_some_and(|tree| is_config(tree) || choices(tree).next().is_some())
+    document.tree.is_some_and(|tree| {
+        let is_xds = servers(tree)
+            .iter()
+            .any(|it| it.get("server_uri").is_some());
+        is_config(tree) || choices(tree).next().is_some() || is_xds
+    })
 }
 
 fn is_config(node: &Node) -> bool {
     let marks = ["methodConfig", "retryThrottling", "loadBalancingConfig"];
     let mut entries = node.entries().iter();
     entries.any(|(key, _)| marks.iter().any(|mark| key.name.eq_ignore_ascii_case(mark)))
-}
-
-/// The configs of a list of choices, as a DNS record holds it (gRFC A2).
-fn choices(tree: &Node) -> impl Iterator<Item = &Node> {
-    let configs = tree.items().iter().filter_map(|it| it.get("serviceConfig"));
-    configs.filter(|it| is_config(it))
 }
 
 pub(super) fn read(reading: &mut Reading<'_>) {
@@ -88,7 +87,8 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     if tree.is_table() {
         config(reading, tree);
     }
-    for choice in choices(tree) {
+    resolved::of_xds(reading, tree);
+    for choice in resolved::taken(reading, tree) {
         config(reading, choice);
     }
 }

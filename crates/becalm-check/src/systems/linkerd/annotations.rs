@@ -35,10 +35,13 @@ const OTHERS: [&str; 2] = ["timeout.linkerd.io/response", "timeout.linkerd.io/id
 const KEYS: &[&str] =
     list!("attempts base cap jitter hint budget attempt_timeout deadline retry_on");
 
-/// Those of a resource that are about retries and times.
+/// Those of a resource that are about retries and times, and those of its pods, which Linkerd does not read.
 pub fn all<'a>(document: &Document<'a>) -> impl Iterator<Item = &'a (Key, Node)> {
-    let annotations = document.at(&["metadata", "annotations"]);
-    let all = annotations.map_or(&[][..], Node::entries).iter();
+    let metadata = [document.tree, document.at(&["spec", "template"])].into_iter();
+    let annotations = metadata
+        .flatten()
+        .filter_map(|it| it.at(&["metadata", "annotations"]));
+    let all = annotations.flat_map(Node::entries);
     all.filter(|(key, _)| PREFIXES.iter().any(|it| key.name.starts_with(it)))
         .inspect(|(key, _)| key.asked.set(true))
 }
@@ -192,6 +195,7 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, span: Span) {
     let http = reading.told(annotation(HTTP), form, statuses);
     let form = "a list of cancelled, deadline-exceeded, internal, resource-exhausted and unavailable, without blanks";
     let grpc = reading.told(annotation(GRPC), form, codes);
+    let is_of_grpc = matches!((&http, &grpc), (Told::Absent, Told::Is(..)));
     if matches!((&http, &grpc), (Told::Absent, Told::Absent)) {
         let sentence = format!(
             "without `{HTTP}` or `{GRPC}` no answer is repeated, but for attempts that time out"
@@ -222,10 +226,14 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, span: Span) {
         .collect();
     let lists = RetryOn::new()
         .methods(methods::named(&matches, &["method"]))
-        .statuses(statuses)
         .codes(grpc.known().unwrap_or_default())
         .failures(failures);
-    draft.policy.retry_on = lists.into();
+    // Of a client of gRPC alone no method of HTTP is told.
+    draft.policy.retry_on = if is_of_grpc {
+        lists.into()
+    } else {
+        lists.statuses(statuses).into()
+    };
 }
 
 /// Those from 400 on; a policy looks at no others.

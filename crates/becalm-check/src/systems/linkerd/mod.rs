@@ -49,11 +49,11 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "no-deadline",
-        "set `timeout.linkerd.io/request`, or `timeout` of a profile's route",
+        "set `timeout.linkerd.io/request`, or in a ServiceProfile `timeout` of the route",
     ),
     (
         "no-budget",
-        "set a `retryBudget` in a ServiceProfile: the annotations have none",
+        "lower `retry.linkerd.io/limit`: the annotations have no budget, and a ServiceProfile, which has one, overrides them",
     ),
     (
         "retries-at-once",
@@ -65,7 +65,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "hints-ignored",
-        "lower the budget or the limit: Linkerd heeds no Retry-After",
+        "lower `retry.linkerd.io/limit`, or `retryRatio` of a ServiceProfile: Linkerd heeds no Retry-After",
     ),
     (
         "large-budget",
@@ -77,7 +77,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "repeats-what-may-be-done",
-        "give POST and PATCH a route of their own, without retries, or one that repeats 503 alone",
+        "give what is not idempotent a route of its own, without retries, or one that repeats 503 or `unavailable` alone",
     ),
 ];
 

@@ -212,7 +212,7 @@ fn one<'a, T>(
     directive: &Directive<'a>,
     slot: &mut Option<Said<'a, T>>,
     form: &str,
-    parse: impl FnOnce(&str) -> Option<T>,
+    parse: impl Fn(&str) -> Option<T>,
 ) {
     let refuse = |reading: &mut Reading<'_>, why: &str, remedy: &str| {
         let sentence = format!("nginx refuses `{}` {why}", directive.name());

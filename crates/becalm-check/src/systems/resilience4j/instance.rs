@@ -1,9 +1,23 @@
 //! From which shared configurations does an instance take what it does not say itself?
 
-use super::super::spring::lacks_base;
+use super::super::spring::{imports, lacks_base};
 use super::{Key, Node, get};
 use crate::code;
+use crate::document::Document;
 use crate::reading::Reading;
+
+/// Where a config that is in none of the files may be, and what helps.
+fn elsewhere(document: &Document<'_>) -> Option<(String, &'static str)> {
+    if let Some(import) = imports(document) {
+        let sentence = format!("`spring.config.import` takes `{import}` as well");
+        return Some((
+            sentence,
+            "check that file as well, or what the server of it gives",
+        ));
+    }
+    let sentence = "a file of a profile is read on top of the one without".to_owned();
+    lacks_base(document).then_some((sentence, "name that file as well, such as application.yml"))
+}
 
 /// The configurations of an instance: its own, and those that it stands on.
 #[derive(Debug)]
@@ -29,11 +43,14 @@ impl<'n> Levels<'n> {
                     let found = of_name(said);
                     let is_again = found
                         .is_some_and(|(_, it)| levels.iter().any(|level| std::ptr::eq(*level, it)));
-                    if found.is_none() && lacks_base(&reading.document) {
+                    let elsewhere = match found {
+                        Some(_) => None,
+                        None => elsewhere(&reading.document),
+                    };
+                    if let (None, Some((where_, remedy))) = (found, elsewhere) {
                         let sentence = format!(
-                            "the config `{said}` is not here: a file of a profile is read on top of the one without"
+                            "the config `{said}` is not here, and what it says is not seen: {where_}"
                         );
-                        let remedy = "name that file as well, such as application.yml";
                         reading.find(base.span, code::NOT_SEEN, sentence, remedy);
                         return Self(levels);
                     }

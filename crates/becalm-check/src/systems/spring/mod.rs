@@ -12,7 +12,7 @@ mod tree;
 mod values;
 
 pub use exceptions::Exceptions;
-pub use profile_files::lacks_base;
+pub use profile_files::{imports, lacks_base};
 pub use statuses::{series, status};
 pub use tree::{at, entry, get, is_called};
 pub use values::{duration, flag, words};

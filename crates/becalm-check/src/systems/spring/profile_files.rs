@@ -1,5 +1,6 @@
 //! On top of which file is that of a profile read?
 
+use super::{tree, words};
 use crate::document::{Document, Together};
 
 /// The file below a document's, and the profile: `application.yml` and `prod` for `application-prod.yml`, where both are checked
@@ -20,6 +21,17 @@ pub fn base<'a>(document: &Document<'a>) -> Option<(&'a Together<'a>, &'a str)> 
 /// Whether a document is in a file that looks like one of a profile, and the one below is in none of the files.
 pub fn lacks_base(document: &Document<'_>) -> bool {
     stem(document.file).is_some_and(|(_, name)| name.contains('-')) && base(document).is_none()
+}
+
+/// What a document, one beside it or the file below imports: `spring.config.import`, a text or a list.
+pub fn imports(document: &Document<'_>) -> Option<String> {
+    let below = base(document).map_or(&[][..], |(base, _)| base.trees);
+    let mut all = document.beside.iter().chain(below);
+    all.find_map(|tree| {
+        let import = tree::found(tree, &["spring", "config", "import"]).next()?;
+        let first = words(import).into_iter().next();
+        first.map(|(word, _)| word)
+    })
 }
 
 /// The directory of a file of YAML, and its name without the ending.

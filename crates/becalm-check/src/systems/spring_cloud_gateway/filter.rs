@@ -96,14 +96,18 @@ impl Filter {
     }
 }
 
-/// Where the lists of these arguments come from: the first of them, or what of them is not known.
+/// Where the lists of these arguments come from: `methods`, which decide about a POST, or the first of them, or what of them is not known.
 pub fn origin(filter: &Filter, names: &[&str]) -> Option<Origin> {
     let lists: Vec<_> = names.iter().filter_map(|it| filter.words(it)).collect();
     let words = lists.iter().flat_map(|(_, words)| words);
     let mut unknown = words.filter(|(word, _)| is_placeholder(word));
     match unknown.next() {
         Some((word, span)) => Some(Origin::Unknown(*span, word.clone())),
-        None => lists.iter().map(|(span, _)| *span).min().map(Origin::Line),
+        None => {
+            let methods = filter.words("methods").map(|(span, _)| span);
+            let first = || lists.iter().map(|(span, _)| *span).min();
+            methods.or_else(first).map(Origin::Line)
+        }
     }
 }
 

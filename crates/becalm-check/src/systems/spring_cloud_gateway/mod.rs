@@ -42,6 +42,12 @@ pub(super) const SPRING_CLOUD_GATEWAY: System = System {
     },
 };
 
+/// The same on Spring MVC, whose filter has no jitter and no time-out.
+const ON_MVC: System = System {
+    remedies: REMEDIES_ON_MVC,
+    ..SPRING_CLOUD_GATEWAY
+};
+
 /// What a filter Retry says, in the keys of a policy.
 const KEYS: &[&str] =
     list!("attempts backoff base jitter hint budget deadline attempt_timeout retry_on");
@@ -52,14 +58,8 @@ const REMEDIES: &[(&str, &str)] = &[
         "no-budget",
         "lower `retries`: Spring Cloud Gateway has no budget",
     ),
-    (
-        "no-jitter",
-        "set `jitter`, which the gateway on WebFlux has",
-    ),
-    (
-        "retries-at-once",
-        "set `backoff`, and `jitter` where the gateway has it",
-    ),
+    ("no-jitter", "set `jitter`"),
+    ("retries-at-once", "set `backoff`"),
     (
         "no-growth",
         "set a `factor` of 2, and a `maxBackoff` above `firstBackoff`",
@@ -70,7 +70,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "no-deadline",
-        "set `timeout`, after which the gateway on WebFlux begins no attempt",
+        "set `timeout`, after which no attempt begins",
     ),
     (
         "attempt-timeout-fills-deadline",
@@ -87,6 +87,31 @@ const REMEDIES: &[(&str, &str)] = &[
     (
         "repeats-what-may-be-done",
         "leave POST and PATCH out of `methods`, or give them a route of their own with `statuses: SERVICE_UNAVAILABLE`, an empty `series` and `exceptions: java.net.ConnectException`",
+    ),
+];
+
+/// What helps on Spring MVC.
+const REMEDIES_ON_MVC: &[(&str, &str)] = &[
+    (
+        "no-budget",
+        "lower `retries`: Spring Cloud Gateway has no budget",
+    ),
+    ("retries-at-once", "set `backoff`"),
+    (
+        "no-growth",
+        "set a `factor` of 2, and a `maxBackoff` above `firstBackoff`",
+    ),
+    (
+        "hints-ignored",
+        "lower `retries`: the filter heeds no Retry-After",
+    ),
+    (
+        "repeats-non-idempotent",
+        "leave POST and PATCH out of `methods`",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "leave POST and PATCH out of `methods`",
     ),
 ];
 
@@ -158,7 +183,12 @@ fn of_server(
                 draft.lose("CircuitBreaker", why, Some(breaker.span));
             }
             let name = properties.named(&route.name);
+            let both = reading.system;
+            if server.kind == Kind::WebMvc {
+                reading.system = &ON_MVC;
+            }
             reading.map(draft, name, route.names.clone(), filter.span);
+            reading.system = both;
         }
     }
 }

@@ -1,0 +1,260 @@
+//! What is told of shapes that applications and meshes without proxies have?
+
+use becalm_check::{Checked, File, Finding, Settings, Severity, check};
+
+fn of(files: &[(&str, &str)]) -> Checked {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| File::new(name, text))
+        .collect();
+    check(&files, &Settings::default())
+}
+
+fn all<'a>(checked: &'a Checked, code: &str) -> Vec<&'a Finding> {
+    checked
+        .findings
+        .iter()
+        .filter(|it| it.code == code)
+        .collect()
+}
+
+#[track_caller]
+fn one<'a>(checked: &'a Checked, code: &str) -> &'a Finding {
+    match all(checked, code)[..] {
+        [one] => one,
+        _ => panic!("not one {code}: {checked:#?}"),
+    }
+}
+
+const CONFIG: &str = r#"{"methodConfig":[{"name":[{"service":"shop.Orders"}],"timeout":"5s","retryPolicy":{"maxAttempts":4,"initialBackoff":"0.1s","maxBackoff":"1s","backoffMultiplier":2,"retryableStatusCodes":["UNAVAILABLE"]}}]}"#;
+
+#[test]
+fn a_record_of_dns_holds_a_service_config() {
+    let quoted = CONFIG.replace('"', "\\\"");
+    let (first, second) = quoted.split_at(quoted.find("retryPolicy").unwrap());
+    let zones = [
+        (
+            "shop.zone",
+            format!(
+                "$TTL 300\n_grpc_config.orders IN TXT ( \"grpc_config=[{{\\\"serviceConfig\\\":{first}\"\n  \"{second}}}]\" )\n"
+            ),
+        ),
+        (
+            "dns.yaml",
+            format!(
+                "kind: DNSEndpoint\nspec:\n  targets:\n  - 'grpc_config=[{{\"serviceConfig\":{CONFIG}}}]'\n"
+            ),
+        ),
+        (
+            "dns.tf",
+            format!(
+                "resource \"dns\" \"orders\" {{\n  records = [\"grpc_config=[{{\\\"serviceConfig\\\":{quoted}}}]\"]\n}}\n"
+            ),
+        ),
+    ];
+    for (name, text) in &zones {
+        let checked = of(&[(name, text)]);
+        let [mapping] = &checked.mappings[..] else {
+            panic!("{name}: {checked:#?}");
+        };
+        assert_eq!((mapping.policy.attempts, &*mapping.file), (4, *name));
+        let line = text
+            .lines()
+            .position(|it| it.contains("grpc_config="))
+            .unwrap()
+            + 1;
+        assert!(
+            checked
+                .findings
+                .iter()
+                .all(|it| it.file == *name && it.span.line == line),
+            "{checked:#?}"
+        );
+        assert!(all(&checked, "retries-not-read").is_empty(), "{checked:#?}");
+    }
+    let broken = of(&[(
+        "shop.zone",
+        "_grpc_config.orders IN TXT \"grpc_config=[{\\\"serviceConfig\\\":{\\\"retryPolicy\\\"\"\n",
+    )]);
+    assert_eq!(all(&broken, "retries-not-read").len(), 1, "{broken:#?}");
+}
+
+#[test]
+fn a_client_takes_the_first_choice_that_is_for_it() {
+    let text = format!(
+        "[{{\"clientLanguage\": [\"go\"], \"serviceConfig\": {CONFIG}}},\n{{\"percentage\": 10, \"serviceConfig\": {CONFIG}}},\n\
+         {{\"serviceConfig\": {CONFIG}}},\n{{\"serviceConfig\": {CONFIG}}}]\n"
+    );
+    let checked = of(&[("txt.json", &text)]);
+    let lines: Vec<_> = checked.mappings.iter().map(|it| it.span.line).collect();
+    assert_eq!(lines, [2, 3]);
+    let told: Vec<_> = all(&checked, "key-not-read")
+        .iter()
+        .map(|it| (it.span.line, it.severity))
+        .collect();
+    assert_eq!(told, [(1, Severity::Note), (4, Severity::Warning)]);
+    assert_eq!(one(&checked, "not-seen").span.line, 2);
+}
+
+#[test]
+fn what_a_server_of_xds_sends_is_not_seen() {
+    let checked = of(&[(
+        "bootstrap.json",
+        "{\"xds_servers\": [{\"server_uri\": \"control:18000\"}], \"node\": {\"id\": \"a\"}}",
+    )]);
+    let told = one(&checked, "not-seen");
+    assert!(
+        told.sentence.contains("control:18000") && checked.findings.len() == 1,
+        "{checked:#?}"
+    );
+}
+
+#[test]
+fn a_profile_lends_its_credentials_alone() {
+    let text = "[profile base]\nretry_mode = standard\nmax_attempts = 9\n[profile shop]\nrole_arn = arn:aws:iam::1:role/shop\nsource_profile = base\n";
+    let checked = of(&[("config", text)]);
+    let told = one(&checked, "key-not-read");
+    assert_eq!((told.span.line, told.severity), (6, Severity::Note));
+    assert!(
+        told.sentence
+            .contains("`retry_mode` does not hold for `shop`"),
+        "{told:?}"
+    );
+    assert!(
+        all(
+            &of(&[(
+                "config",
+                &text.replace(
+                    "source_profile = base",
+                    "retry_mode = legacy\nmax_attempts = 2\nsource_profile = base"
+                )
+            )]),
+            "key-not-read"
+        )
+        .is_empty()
+    );
+}
+
+#[test]
+fn a_config_may_come_from_what_is_imported() {
+    let text = "spring.config.import: configserver:http://config:8888\nresilience4j.retry.instances.pay.base-config: shared\n";
+    let checked = of(&[("application.yml", text)]);
+    assert!(all(&checked, "refused").is_empty(), "{checked:#?}");
+    assert!(
+        one(&checked, "not-seen")
+            .sentence
+            .contains("configserver:http://config:8888")
+    );
+    let alone = text.lines().nth(1).unwrap();
+    assert_eq!(all(&of(&[("application.yml", alone)]), "refused").len(), 1);
+}
+
+const TEMPLATE: &str = "{{- if .Values.mesh }}\nkind: VirtualService\nspec:\n  http:\n  - retries:\n      attempts: {{ .Values.retries.attempts }}\n      \
+                        perTryTimeout: {{ .Values.retries.wait | quote }}\n{{- end }}\n";
+
+#[test]
+fn a_template_names_the_retries_that_are_filled_in() {
+    let values = "mesh: true\nretries:\n  attempts: 10\n";
+    let checked = of(&[
+        ("shop/templates/mesh.yaml", TEMPLATE),
+        ("shop/values.yaml", values),
+    ]);
+    let told = one(&checked, "template");
+    assert_eq!((told.span.line, told.severity), (6, Severity::Error));
+    assert!(
+        told.sentence.contains(
+            "`attempts` in line 6 is `{{ .Values.retries.attempts }}`, 10 in shop/values.yaml"
+        ),
+        "{told:?}"
+    );
+    assert!(
+        told.sentence
+            .ends_with("`perTryTimeout` in line 7 is `{{ .Values.retries.wait | quote }}`"),
+        "{told:?}"
+    );
+    assert!(
+        one(&checked, "retries-not-read")
+            .sentence
+            .contains("the `values.yaml` of a Helm chart")
+    );
+}
+
+#[test]
+fn a_plain_value_of_a_chart_stands_in() {
+    let key = "nginx.ingress.kubernetes.io/proxy-next-upstream";
+    let text = format!(
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: shop\n  annotations:\n    {key}: error timeout\n    {key}-tries: \"{{{{ .Values.tries }}}}\"\n"
+    );
+    for (values, attempts, told) in [
+        ("tries: 7\n", 7, "7, as shop/values.yaml has it"),
+        ("tries: many\n", 3, "the default"),
+    ] {
+        let checked = of(&[
+            ("shop/templates/in.yaml", &text),
+            ("shop/values.yaml", values),
+        ]);
+        assert_eq!(checked.mappings[0].policy.attempts, attempts, "{values}");
+        assert!(
+            one(&checked, "unknown-value").sentence.contains(told),
+            "{checked:#?}"
+        );
+    }
+}
+
+#[test]
+fn linkerd_reads_no_annotations_of_pods() {
+    let text = "apiVersion: apps/v1\nkind: Deployment\nspec:\n  template:\n    metadata:\n      annotations:\n        retry.linkerd.io/http: 5xx\n";
+    let checked = of(&[("web.yaml", text)]);
+    assert!(
+        one(&checked, "key-not-read")
+            .sentence
+            .contains("Linkerd does not read `retry.linkerd.io/http` of a Deployment")
+    );
+}
+
+#[test]
+fn a_route_of_grpc_has_no_post() {
+    let text = "apiVersion: gateway.networking.k8s.io/v1\nkind: GRPCRoute\nmetadata:\n  name: emoji\n  annotations:\n    retry.linkerd.io/grpc: internal,unavailable\n";
+    let checked = of(&[("route.yaml", text)]);
+    assert!(
+        one(&checked, "repeats-what-may-be-done")
+            .sentence
+            .contains("INTERNAL")
+    );
+    let said = |it: &Finding| it.sentence.contains("POST") || it.remedy.contains("POST");
+    assert!(!checked.findings.iter().any(said), "{checked:#?}");
+}
+
+#[test]
+fn a_constraint_alone_is_no_fault() {
+    let text = "apiVersion: gateway.networking.x-k8s.io/v1alpha1\nkind: XBackendTrafficPolicy\nspec:\n  retryConstraint:\n    budget: {percent: 20, interval: 10s}\n    minRetryRate: {count: 3, interval: 1s}\n";
+    assert!(of(&[("policy.yaml", text)]).findings.is_empty());
+}
+
+#[test]
+fn a_key_that_a_policy_does_not_have_is_told_at_its_line() {
+    let checked = of(&[(
+        "policy.toml",
+        "base = \"250ms\"\ndeadline = \"3s\"\nattemps = 3\n",
+    )]);
+    assert_eq!(one(&checked, "refused").span.line, 3);
+}
+
+#[test]
+fn what_repeats_a_post_is_told_at_the_methods() {
+    let text = "spring.cloud.gateway.server.webflux.routes:\n- id: a\n  uri: lb://a\n  filters:\n  - name: Retry\n    args:\n      series: SERVER_ERROR\n      methods: GET,POST\n";
+    assert_eq!(
+        one(&of(&[("application.yml", text)]), "repeats-non-idempotent")
+            .span
+            .line,
+        8
+    );
+}
+
+#[test]
+fn what_nothing_bounds_is_told_once() {
+    let text = "apiVersion: linkerd.io/v1alpha2\nkind: ServiceProfile\nmetadata: {name: a.b.svc.cluster.local}\nspec:\n  routes:\n  - name: GET /\n    condition: {method: GET}\n    isRetryable: true\n";
+    let checked = of(&[("profile.yaml", text)]);
+    assert_eq!(all(&checked, "no-bound").len(), 1);
+    assert!(all(&checked, "no-total-time").is_empty(), "{checked:#?}");
+}
