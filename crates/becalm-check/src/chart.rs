@@ -39,7 +39,10 @@ pub fn value<'a>(
 /// Whether a file holds the values of a chart.
 pub fn is_values(file: &str) -> bool {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    name.starts_with("values") && (name.ends_with(".yaml") || name.ends_with(".yml"))
+    let stem = name
+        .strip_suffix(".yaml")
+        .or_else(|| name.strip_suffix(".yml"));
+    stem.is_some_and(|it| it.starts_with("values"))
 }
 
 /// The values of the chart that a template belongs to.

@@ -101,14 +101,12 @@ pub fn origin(filter: &Filter, names: &[&str]) -> Option<Origin> {
     let lists: Vec<_> = names.iter().filter_map(|it| filter.words(it)).collect();
     let words = lists.iter().flat_map(|(_, words)| words);
     let mut unknown = words.filter(|(word, _)| is_placeholder(word));
-    match unknown.next() {
-        Some((word, span)) => Some(Origin::Unknown(*span, word.clone())),
-        None => {
-            let methods = filter.words("methods").map(|(span, _)| span);
-            let first = || lists.iter().map(|(span, _)| *span).min();
-            methods.or_else(first).map(Origin::Line)
-        }
+    if let Some((word, span)) = unknown.next() {
+        return Some(Origin::Unknown(*span, word.clone()));
     }
+    let methods = filter.words("methods").map(|(span, _)| span);
+    let first = || lists.iter().map(|(span, _)| *span).min();
+    methods.or_else(first).map(Origin::Line)
 }
 
 fn scalar(text: &str, span: Span) -> Node {
