@@ -240,8 +240,9 @@ fn check_intervals(of: &Value, path: &str, seen: &mut BTreeSet<String>) {
 /// Each number of a phase of a service has its interval by its name, or that of its place.
 fn check_phase(phase: &Value, path: &str) {
     let has = |key: &str| phase["intervals"][key]["low"].is_number();
-    for key in ["arrivals", "queue", "amplification"] {
-        assert!(phase[key].is_null() || has(key), "{path}: {key} of {phase}");
+    for (key, value) in phase.as_object().expect("a phase") {
+        let is_told = !value.is_number() || has(key);
+        assert!(is_told, "{path}: {key} of {phase}");
     }
     for attempts in phase["attempts"].as_array().expect("places") {
         let place = attempts["place"].as_str().expect("a name");

@@ -6,7 +6,7 @@ use becalm_check::{Finding, Mapping, code, keeps_down};
 use becalm_sim::catalogue::Candidate;
 use becalm_sim::scenario::file;
 use becalm_sim::study::{Plan, Verdict};
-use becalm_sim::verdict::{self, Brief, hidden_capacity};
+use becalm_sim::verdict::{self, Brief, Thoroughness, hidden_capacity};
 use serde::{Serialize, Serializer};
 
 /// The verdict on one mapping.
@@ -58,6 +58,8 @@ pub fn judge(path: &Path, mappings: &[Mapping]) -> Result<Vec<Judged>, String> {
     };
     let mut plan = Plan::default();
     plan.is_quick = true;
+    // As many as `becalm storm` makes: where some come back and some do not, fewer may give another verdict.
+    plan.runs = Some(Thoroughness::default().runs);
     plan.threads = std::thread::available_parallelism().map_or(1, Into::into);
     let mut judged = Vec::new();
     for mapping in mappings {

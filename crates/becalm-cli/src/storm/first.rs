@@ -18,8 +18,13 @@ pub fn said(told: &Told) -> String {
     let remedy = told.remedy.as_ref();
     let remedy = remedy.and_then(|it| sentences(it.sentence()).next());
     let taken = told.recommended.as_ref().and(study.contenders.first());
+    let verdict = told.recommended.as_ref().and_then(|it| it.verdict);
     let taken = taken.map(|it| {
-        let verb = if it.name == GIVEN { "Keep" } else { "Take" };
+        let verb = match verdict.is_none_or(Verdict::is_back) {
+            false => "Under none of these the service was seen to come back; the nearest is",
+            true if it.name == GIVEN => "Keep",
+            true => "Take",
+        };
         format!("{verb} {}: {}.", it.name, it.policy)
     });
     // What holds is told by its own figures; what does not, by what happens under it.
