@@ -14,7 +14,7 @@ pub fn keeps_down(mapping: &Mapping, code: Code, evidence: &str) -> Finding {
             system.map_or_else(Default::default, weight::fewer)
         }
         crate::code::TOO_SHORT => {
-            "give the scenario of --service a `horizon` of that length, or none: then becalm chooses it"
+            "give the scenario of --service a longer `horizon`, or none: then becalm chooses it"
         }
         _ => "no setting of retries helps: lower the load, or add capacity",
     };

@@ -85,6 +85,21 @@ fn s4_storm_says_too_short_with_the_horizon_that_is_enough_and_its_gate_fails() 
     }
 }
 
+/// Written out, the default is what the user wants.
+#[test]
+fn s4_a_default_horizon_that_is_written_out_is_kept() {
+    let folder = folder();
+    let words = "storm trigger --load 95 --workers 1 --outage 10s --quick --runs 2 --compare attempts=1 --json";
+    let words: Vec<&str> = words.split(' ').collect();
+    let study = |more: &[&str]| json(&told(folder.path(), &[&words[..], more].concat()).1);
+    let verdict = |study: &Value| study["contenders"][0]["verdict"].clone();
+    let open = study(&[]);
+    assert_eq!(verdict(&open), "vulnerable");
+    let answer = open["answer"].as_str().expect("a sentence");
+    assert!(answer.contains("The runs are "), "{answer}");
+    assert_eq!(verdict(&study(&["--horizon", "60s"])), "too-short");
+}
+
 #[test]
 fn s4_check_says_so_in_every_output_and_its_gate_fails() {
     let folder = folder();

@@ -1,6 +1,6 @@
 //! Is a parameter that means nothing refused by its name, and with what would be right?
 
-use becalm_sim::catalogue::{Kind, Parameter, Parameters, find};
+use becalm_sim::catalogue::{ENTRIES, Kind, Parameter, Parameters, find};
 use becalm_sim::study::{Comparison, Plan};
 
 fn sentence(kind: Kind, value: &str) -> Option<String> {
@@ -97,5 +97,22 @@ fn a_relative_tolerance_is_of_the_size_of_what_is_expected() {
     ] {
         (comparison.expected, comparison.got) = (expected, got);
         assert_eq!(comparison.holds(), holds, "{expected} {got}");
+    }
+}
+
+#[test]
+fn s4_a_horizon_that_is_written_out_is_given_and_what_has_no_verdict_does_not_go_on() {
+    for entry in ENTRIES {
+        let Some(build) = entry.scenario() else {
+            continue;
+        };
+        let goes_on = |parameters: &Parameters| build(parameters, &(entry.policy)()).goes_on;
+        let mut parameters = Parameters::of(entry.parameters);
+        let is_judged = !["throttle", "priority"].contains(&entry.name);
+        assert_eq!(entry.is_judged(), is_judged, "{}", entry.name);
+        assert_eq!(goes_on(&parameters), is_judged, "{}", entry.name);
+        let default = parameters.text("horizon").to_owned();
+        parameters.set("horizon", &default).expect("a duration");
+        assert!(!goes_on(&parameters), "{}", entry.name);
     }
 }

@@ -58,10 +58,30 @@ impl Drawn {
     }
 
     fn ruled(&self, after: u64, each: u32) -> Ruling {
-        let plan = Plan::default();
-        let run: fn(&Scenario, u64) -> Recording = world::run;
-        rule(&self.scenario(after), &Runs::new(run, &plan), each)
+        ruled(&self.scenario(after), each)
     }
+
+    /// At a quarter of its size.
+    fn small(&self, after: u64, each: u32) -> Ruling {
+        self.small_for(seconds(after), each)
+    }
+
+    fn small_for(&self, after: Duration, each: u32) -> Ruling {
+        let mut small = Self {
+            load: self.load / 4.0,
+            ..self.clone()
+        }
+        .scenario(0);
+        small.services[0].workers = 1;
+        small.horizon = small.triggers_end() + after;
+        ruled(&small, each)
+    }
+}
+
+fn ruled(scenario: &Scenario, each: u32) -> Ruling {
+    let plan = Plan::default();
+    let run: fn(&Scenario, u64) -> Recording = world::run;
+    rule(scenario, &Runs::new(run, &plan), each)
 }
 
 /// What waits when the hang ends is served at the rate that load leaves: 40 a second of 320.
@@ -79,11 +99,11 @@ fn slow() -> Drawn {
 fn s4_a_queue_that_still_shrinks_is_too_short_and_the_horizon_that_it_says_is_enough() {
     let ruling = slow().ruled(3, 5);
     assert_eq!(ruling.verdict, Verdict::TooShort, "{}", ruling.evidence);
-    let later = ruling.later.expect("runs went on");
+    let needs = ruling.later.and_then(|it| it.needs).expect("a horizon");
     for words in [
         "The runs end too soon to say: in 5 of 5 runs the service is not back 3.0 s after the trigger",
         "in 5 of 5 runs that go on it comes back, typically ",
-        &format!("Make the horizon at least {} s.", later.needs.as_secs()),
+        &format!("Make the horizon at least {} s.", needs.as_secs()),
     ] {
         assert!(
             ruling.evidence.contains(words),
@@ -91,7 +111,7 @@ fn s4_a_queue_that_still_shrinks_is_too_short_and_the_horizon_that_it_says_is_en
             ruling.evidence
         );
     }
-    let enough = later.needs.saturating_sub(seconds(12)).as_secs();
+    let enough = needs.saturating_sub(seconds(12)).as_secs();
     let ruling = slow().ruled(enough, 5);
     assert!(ruling.verdict.is_back(), "{}", ruling.evidence);
     let ruling = slow().ruled(4 * enough, 5);
@@ -109,6 +129,51 @@ fn s4_a_run_that_goes_on_and_is_still_not_back_is_too_short_while_its_queue_shri
     assert_eq!(ruling.verdict, Verdict::TooShort, "{}", ruling.evidence);
     let words = "and at the end it is still on its way";
     assert!(ruling.evidence.contains(words), "{}", ruling.evidence);
+    let needs = ruling.later.and_then(|it| it.needs).expect("a horizon");
+    let ruling = slower.ruled(needs.as_secs() - 30, 5);
+    assert!(ruling.verdict.is_back(), "{}", ruling.evidence);
+}
+
+/// Services near their capacity, whose queues shrink slowly.
+#[test]
+fn s4_the_horizon_that_is_asked_for_is_enough() {
+    let near = |it: Drawn, share: f64, after| {
+        (
+            Drawn {
+                load: 200.0 * share,
+                ..it
+            },
+            after,
+        )
+    };
+    let near = (any_scenario(), 0.8_f64..1.0, 3_u64..13).prop_map(move |it| near(it.0, it.1, it.2));
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let (mut asked, mut hopeless) = (0, 0);
+    for _ in 0..60 {
+        let (drawn, after) = near.new_tree(&mut runner).expect("a case").current();
+        let ruling = drawn.small(after, 3);
+        if ruling.verdict != Verdict::TooShort {
+            continue;
+        }
+        let later = ruling.later.expect("runs went on");
+        let Some(needs) = later.needs else {
+            hopeless += 1;
+            assert!(
+                ruling.evidence.contains("Runs of up to "),
+                "{}",
+                ruling.evidence
+            );
+            continue;
+        };
+        asked += 1;
+        let after = needs - drawn.scenario(0).triggers_end();
+        let enough = drawn.small_for(after, 3);
+        let (verdict, evidence) = (enough.verdict, enough.evidence);
+        assert_ne!(verdict, Verdict::TooShort, "{needs:?} {evidence} {drawn:?}");
+    }
+    println!("a horizon was asked for {asked} times, and none {hopeless} times");
+    assert!(asked >= 15, "too little was asked: {asked}");
 }
 
 #[test]

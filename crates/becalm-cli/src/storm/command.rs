@@ -144,7 +144,9 @@ impl Question {
         };
         let mut parameters = Parameters::of(entry.parameters);
         for parameter in entry.parameters {
-            if let Some(value) = given.get_one::<String>(parameter.name) {
+            let source = given.value_source(parameter.name);
+            let value = given.get_one::<String>(parameter.name);
+            if let Some(value) = value.filter(|_| source == Some(ValueSource::CommandLine)) {
                 let set = parameters.set(parameter.name, value);
                 set.map_err(|invalid| refusal(ErrorKind::InvalidValue, &invalid.to_string()))?;
             }
@@ -188,11 +190,10 @@ fn policy_is_given(given: &ArgMatches) -> bool {
 
 /// The subcommand that searches for a policy, in scenarios that have a world to search in.
 fn tune() -> Command {
-    // Those without a service are understood all the same, to be told what to do instead.
-    let all = ENTRIES.iter().map(|entry| {
-        let is_searchable = entry.scenario().is_some();
-        scenario::<TuneFlags>(entry).hide(!is_searchable)
-    });
+    // Those without a verdict are understood all the same, to be told what to do instead.
+    let all = ENTRIES
+        .iter()
+        .map(|entry| scenario::<TuneFlags>(entry).hide(!entry.is_judged()));
     Command::new(TUNE)
         .about("Search for the policy that suits a scenario: the best trade-offs, and one of them")
         .long_about(

@@ -49,9 +49,12 @@ pub fn sentence(study: &Study) -> Option<String> {
         }
         Verdict::TooShort => {
             let seconds = best.value("needed_horizon_s").map(format::plain);
-            let enough = seconds.map_or_else(String::new, |it| format!(" of at least {it} s"));
+            let remedy = seconds.map_or_else(
+                || "No longer ones that were tried show it".to_owned(),
+                |it| format!("Give it a horizon of at least {it} s"),
+            );
             format!(
-                "Nothing is decided: the runs end before it is seen whether the service comes back. Give it a horizon{enough}."
+                "Nothing is decided: the runs end before it is seen whether the service comes back. {remedy}."
             )
         }
         Verdict::Overloaded if others == 0 => {

@@ -167,8 +167,8 @@ impl Subject<'_> {
         let build: Box<dyn Fn(&Policy) -> Scenario> = match self {
             Self::Own(own) => Box::new(|policy| own.under(policy)),
             Self::Entry(entry, parameters) => {
-                let Some(build) = entry.scenario() else {
-                    return Err(refused(no_services(entry)));
+                let Some(build) = entry.scenario().filter(|_| entry.is_judged()) else {
+                    return Err(refused(no_verdict(entry)));
                 };
                 let valid = entry.validate(parameters, given);
                 valid.map_err(|invalid| refused(invalid.to_string()))?;
@@ -216,10 +216,10 @@ fn check_places(
     Ok(())
 }
 
-/// Why a scenario without services cannot be tuned, and what shows its trade-offs instead.
-fn no_services(entry: &Entry) -> String {
+/// Why a scenario without a verdict cannot be tuned, and what shows its trade-offs instead.
+fn no_verdict(entry: &Entry) -> String {
     format!(
-        "{name} has no service that could stay down, which is what policies are weighed by; \
+        "{name} does not ask whether a service stays down, which is what policies are weighed by; \
          \"becalm storm {name} --sweep base=100ms..10s,jitter=full|equal\" shows what happens to each \
          policy of a grid",
         name = entry.name

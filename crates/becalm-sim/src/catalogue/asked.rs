@@ -62,9 +62,10 @@ pub(super) type Build = fn(&Parameters, &Policy) -> Scenario;
 /// The world of an entry, and how it is studied.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct World {
-    pub build: Build,
+    build: Build,
     ranges: &'static [Range],
     is_quick: bool,
+    pub is_judged: bool,
     tell: fn(&Asked<'_>, &mut Study),
 }
 
@@ -75,6 +76,7 @@ impl World {
             build,
             ranges: &[],
             is_quick: false,
+            is_judged: true,
             tell: |_, _| (),
         }
     }
@@ -91,10 +93,23 @@ impl World {
         self
     }
 
+    /// Without a verdict, and so as long as it is: what is asked of it is not whether a service comes back.
+    pub const fn unjudged(mut self) -> Self {
+        self.is_judged = false;
+        self
+    }
+
     /// What else a study of it tells.
     pub const fn telling(mut self, tell: fn(&Asked<'_>, &mut Study)) -> Self {
         self.tell = tell;
         self
+    }
+
+    /// The scenario that the parameters describe, whose runs a study may make longer where nobody set the horizon.
+    pub fn scenario(&self, parameters: &Parameters, policy: &Policy) -> Scenario {
+        let mut scenario = (self.build)(parameters, policy);
+        scenario.goes_on = self.is_judged && !parameters.is_given("horizon");
+        scenario
     }
 
     /// Judges each candidate in the scenario that the parameters describe.
@@ -111,11 +126,7 @@ impl World {
         for range in usual.chain(&Range::USUAL) {
             range.check(parameters)?;
         }
-        let goes_on = parameters.is_default("horizon");
-        let build = |policy: &Policy| Scenario {
-            goes_on,
-            ..(self.build)(parameters, policy)
-        };
+        let build = |policy: &Policy| self.scenario(parameters, policy);
         for candidate in candidates {
             judgeable(parameters, &candidate.scenario(build))?;
         }
@@ -124,13 +135,19 @@ impl World {
         } else {
             Thoroughness::default()
         };
-        let studied = verdict::study_within(brief, thoroughness, candidates, plan, build);
+        let mut plan = plan.clone();
+        plan.ruled = plan.ruled.filter(|_| self.is_judged);
+        let studied = verdict::study_within(brief, thoroughness, candidates, &plan, build);
         let too_much = |it: verdict::TooMuch| InvalidParameter::new("", it.to_string());
         let mut study = studied.map_err(too_much)?;
+        for contender in study.contenders.iter_mut().filter(|_| !self.is_judged) {
+            contender.verdict = None;
+            contender.figures.retain(|it| it.id != "needed_horizon_s");
+        }
         let asked = Asked {
             parameters,
             candidates,
-            plan,
+            plan: &plan,
             build: self.build,
         };
         (self.tell)(&asked, &mut study);

@@ -3,10 +3,11 @@
 use becalm::Policy;
 use serde::Serialize;
 
-use super::asked::{Build, World, judgeable};
+use super::asked::{World, judgeable};
 use super::parameters::{Parameter, Parameters};
 use crate::change::Candidate;
 use crate::invalid::InvalidParameter;
+use crate::scenario::Scenario;
 use crate::study::{Comparison, Plan, Study};
 use crate::verdict::Brief;
 
@@ -63,11 +64,18 @@ pub struct Source {
 impl Entry {
     /// Its world under one policy, for searches, sweeps and tests; `None` where it is studied
     /// without one.
-    pub const fn scenario(&self) -> Option<Build> {
+    pub fn scenario(&self) -> Option<impl Fn(&Parameters, &Policy) -> Scenario + use<>> {
         match self.studied {
-            Studied::In(world) => Some(world.build),
+            Studied::In(world) => Some(move |parameters: &Parameters, policy: &Policy| {
+                world.scenario(parameters, policy)
+            }),
             Studied::Alone(_) => None,
         }
+    }
+
+    /// Whether a study gives a verdict on a service where one is bounded: what policies are searched for by.
+    pub const fn is_judged(&self) -> bool {
+        matches!(self.studied, Studied::In(world) if world.is_judged)
     }
 
     /// Studies it with these parameters and policies.

@@ -109,16 +109,13 @@ impl Serialize for Parameter {
 /// The values of a scenario's parameters: those that were given, and the defaults of the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
-    values: Vec<(&'static Parameter, String)>,
+    values: Vec<(&'static Parameter, Option<String>)>,
 }
 
 impl Parameters {
     /// The defaults.
     pub fn of(parameters: &'static [Parameter]) -> Self {
-        let values = parameters
-            .iter()
-            .map(|parameter| (parameter, parameter.default.to_owned()))
-            .collect();
+        let values = parameters.iter().map(|it| (it, None)).collect();
         Self { values }
     }
 
@@ -136,14 +133,14 @@ impl Parameters {
             });
         };
         parameter.check(value)?;
-        value.clone_into(set);
+        *set = Some(value.to_owned());
         Ok(())
     }
 
-    /// Whether it has this parameter, with the value that it has where none is given.
-    pub fn is_default(&self, name: &str) -> bool {
+    /// Whether this one was set, be it to its default.
+    pub fn is_given(&self, name: &str) -> bool {
         let mut values = self.values.iter();
-        values.any(|(it, value)| it.name == name && *value == it.default)
+        values.any(|(it, value)| it.name == name && value.is_some())
     }
 
     /// A duration; zero for a name that does not exist.
@@ -163,15 +160,14 @@ impl Parameters {
 
     /// The value as it is written; empty for a name that does not exist.
     pub fn text(&self, name: &str) -> &str {
-        let found = self.values.iter().find(|(it, _)| it.name == name);
+        let found = self.iter().find(|(it, _)| it.name == name);
         debug_assert!(found.is_some(), "the scenario has no parameter {name}");
         found.map_or("", |(_, value)| value)
     }
 
     /// All, in the order of the scenario.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, &str)> {
-        self.values
-            .iter()
-            .map(|(parameter, value)| (*parameter, &**value))
+        let values = self.values.iter();
+        values.map(|(it, value)| (*it, value.as_deref().unwrap_or(it.default)))
     }
 }

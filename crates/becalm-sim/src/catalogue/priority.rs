@@ -46,8 +46,14 @@ pub const PRIORITY: Entry = Entry {
     ],
     contenders: &["throttle=none", "yours"],
     policy,
-    // What is asked is who is served in the spike, not how long it is survived.
-    studied: Studied::In(World::new(scenario).within(RANGES).quick().telling(tell)),
+    // What is asked is who is served in the spike, not how long it is survived. Prefetches that are kept back are no storm.
+    studied: Studied::In(
+        World::new(scenario)
+            .within(RANGES)
+            .quick()
+            .unjudged()
+            .telling(tell),
+    ),
     check,
 };
 
@@ -127,8 +133,6 @@ fn tell(asked: &Asked<'_>, study: &mut Study) {
         ];
         let share = |figure: &Figure| figure.value.map_or(f64::NAN, |it| it / 100.0);
         let [critical, prefetch] = spike.each_ref().map(share);
-        // Who is served is the question, and prefetches that are kept back are no storm.
-        contender.verdict = None;
         let after =
             |population: usize| share(&over_runs!("": "", "%" = &finite(&runs, 2 + population)));
         contender.evidence = format!(

@@ -11,7 +11,7 @@ pub const WITHOUT_INTERVAL: [(&str, &str); 11] = [
     ("last_planned_ms", "computed from the policy"),
     (
         "needed_horizon_s",
-        "from the slowest of the runs that went on, and rounded up",
+        "tried with the same seeds, and rounded up",
     ),
     (
         "recovery_p50_s",

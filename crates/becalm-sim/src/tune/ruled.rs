@@ -17,7 +17,7 @@ pub struct Ruled {
     pub recommended: Option<Verdict>,
     /// On the given policy.
     pub given: Option<Verdict>,
-    /// The horizon that is long enough, where the runs are too short to say.
+    /// The horizon that is long enough, where the runs are too short to say and one was found.
     pub needs: Option<Duration>,
 }
 
@@ -30,6 +30,16 @@ pub(super) fn ruling<R: Fn(&Scenario, u64) -> Recording + Sync>(
     is_bounded(scenario).then(|| rule(scenario, runs, each))
 }
 
+/// The last ruling on a scenario: its runs become no longer, so that the horizon that it asks for is looked for.
+pub(super) fn last_ruling<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    mut scenario: Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+) -> Option<Ruling> {
+    scenario.goes_on = false;
+    ruling(&scenario, runs, each)
+}
+
 /// The scenario with runs that are as long as those of a study of it, where their length is not the user's choice.
 pub(super) fn long_enough<R: Fn(&Scenario, u64) -> Recording + Sync>(
     mut scenario: Scenario,
@@ -39,19 +49,13 @@ pub(super) fn long_enough<R: Fn(&Scenario, u64) -> Recording + Sync>(
     if scenario.goes_on {
         let longer = |of: &Scenario| {
             let ruling = ruling(of, runs, each)?;
-            longer_for_all(from_ref(of), &[ruling])
+            longer_for_all(from_ref(of), from_ref(&ruling).iter())
         };
         while let Some(longer) = longer(&scenario) {
             scenario.horizon = longer;
         }
     }
     scenario
-}
-
-/// How long runs have to be, where this one says so.
-fn needs(ruling: Option<&Ruling>) -> Option<Duration> {
-    let ruling = ruling.filter(|it| it.verdict == Verdict::TooShort)?;
-    Some(ruling.later.as_ref()?.needs)
 }
 
 impl Ruled {
@@ -64,14 +68,13 @@ impl Ruled {
         let given = given();
         let other = (!is_kept).then(recommended);
         let (recommended, given) = (other.as_ref().unwrap_or(&given).as_ref(), given.as_ref());
-        let needs = [needs(recommended), needs(given)]
-            .into_iter()
-            .flatten()
-            .max();
+        let open = [recommended, given].into_iter().flatten();
+        let open = open.filter(|it| it.verdict == Verdict::TooShort);
+        let needs: Option<Vec<Duration>> = open.map(|it| it.later.as_ref()?.needs).collect();
         Self {
             recommended: recommended.map(|it| it.verdict),
             given: given.map(|it| it.verdict),
-            needs,
+            needs: needs.and_then(|it| it.into_iter().max()),
         }
     }
 
@@ -85,12 +88,12 @@ impl Ruled {
                 "By the judge of a study the verdict on the recommended policy is {new}, and on the given one {old}"
             )
         };
-        if let Some(needs) = self.needs {
-            let needs = needs.as_secs();
-            let _ = write!(
-                sentence,
-                ": the runs end before it is seen whether the service comes back, so make the horizon at least {needs} s"
-            );
+        if [self.recommended, self.given].contains(&Some(Verdict::TooShort)) {
+            sentence.push_str(": the runs end before it is seen whether the service comes back");
+            let _ = match self.needs.map(|it| it.as_secs()) {
+                Some(needs) => write!(sentence, ", so make the horizon at least {needs} s"),
+                None => write!(sentence, ", and no longer ones that were tried show it"),
+            };
         }
         sentence.push('.');
         Some(sentence)

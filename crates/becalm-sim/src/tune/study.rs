@@ -17,7 +17,7 @@ use super::halving::halve;
 use super::layers::Layers;
 use super::objectives::Objectives;
 use super::reasons::{Told, reasons};
-use super::ruled::{Ruled, long_enough, ruling};
+use super::ruled::{Ruled, last_ruling, long_enough};
 use super::shown;
 use super::space::Space;
 use super::trial::{Trial, is_layered};
@@ -129,8 +129,8 @@ pub fn tune_with(
     let is_kept = choice.given.is(&choice.recommended);
     let ruled = Ruled::of(
         is_kept,
-        || ruling(&scenario(&choice.recommended), &runs, fresh),
-        || ruling(&scenario(&choice.given), &runs, fresh),
+        || last_ruling(scenario(&choice.recommended), &runs, fresh),
+        || last_ruling(scenario(&choice.given), &runs, fresh),
     );
     let outage = |tuned: &Tuned| {
         let search = || Survival::new(&runs, effort.outage).longest_outage(&scenario(tuned));

@@ -1,5 +1,7 @@
 //! What was found out, in few sentences?
 
+use std::time::Duration;
+
 use crate::study::Verdict;
 
 use super::amplified::Amplified;
@@ -132,12 +134,23 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
             }
         }
         Verdict::TooShort => {
-            let needs = these.iter().filter_map(|it| it.ruling.later.as_ref());
-            let needs = needs.map(|it| it.needs.as_secs_f64()).fold(0.0, f64::max);
+            let later = || these.iter().filter_map(|it| it.ruling.later.as_ref());
+            let needs: Option<Vec<Duration>> = later().map(|it| it.needs).collect();
+            let seconds = |it: Option<Duration>| plain(it.unwrap_or_default().as_secs_f64());
+            let remedy = needs.map_or_else(
+                || {
+                    let tried = seconds(later().map(|it| it.horizon).max());
+                    format!("runs of up to {tried} s do not show it")
+                },
+                |it| {
+                    format!(
+                        "make the horizon at least {} s",
+                        seconds(it.into_iter().max())
+                    )
+                },
+            );
             format!(
-                "Under {names} the runs end before it is seen whether the service comes back: make the horizon \
-                 at least {} s.",
-                plain(needs)
+                "Under {names} the runs end before it is seen whether the service comes back: {remedy}."
             )
         }
         Verdict::Vulnerable => format!(

@@ -238,8 +238,15 @@ fn too_short(scenario: &Scenario, ruling: &Ruling) -> String {
     if later.settling > 0 {
         sentence.push_str(", and at the end it is still on its way");
     }
-    let needs = plain(later.needs.as_secs_f64());
-    let _ = write!(sentence, ". Make the horizon at least {needs} s.");
+    let seconds = |it: Duration| plain(it.as_secs_f64());
+    let _ = match later.needs.map(seconds) {
+        Some(needs) => write!(sentence, ". Make the horizon at least {needs} s."),
+        None => write!(
+            sentence,
+            ". Runs of up to {} s do not show it: a much longer horizon may, and so may a lower load.",
+            seconds(later.horizon)
+        ),
+    };
     sentence
 }
 

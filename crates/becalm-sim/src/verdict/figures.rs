@@ -244,7 +244,7 @@ fn limits(examined: &Examined) -> Vec<Figure> {
     if let Some(later) = needs {
         limits.push(
             figure!("needed_horizon_s": "Horizon that is long enough to say", "s" =
-            Some(later.needs.as_secs_f64())),
+            later.needs.map(|it| it.as_secs_f64())),
         );
     }
     // A closed loop alone has it, and no largest load.

@@ -54,8 +54,8 @@ impl Foretold {
     }
 
     fn add_contender(&mut self, scenario: &Scenario, each: u64, thoroughness: Thoroughness) {
-        // The scenario without its triggers, and again for its charts.
-        let others = each.min(3) + 1;
+        // The scenario without its triggers.
+        let others = each.min(3);
         self.add(scenario, each + others);
         if !is_bounded(scenario) {
             return;

@@ -11,13 +11,13 @@ use crate::search::Proportion;
 use super::judge::judge;
 use super::outcome::{Outcome, recovery_times};
 use super::runs::Runs;
-use super::variation::{RESPITE, prolonged};
+use super::variation::{RESPITE, is_recorded, prolonged};
 
 /// What runs show that go on beyond the end of their scenario.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Later {
-    /// How long they are.
+    /// How long the longest of them are.
     pub horizon: Duration,
     /// The runs that went on: those that were not back, or, where all were back soon before their end, the first ones.
     pub went_on: Proportion,
@@ -25,8 +25,8 @@ pub struct Later {
     pub times: Vec<f64>,
     /// Runs that are not back even then, and still on their way.
     pub settling: u32,
-    /// The horizon that is long enough to see it, as far as this is known.
-    pub needs: Duration,
+    /// The horizon that is long enough to see it. `None` where none was found.
+    pub needs: Option<Duration>,
     /// Runs of all that are back in the end.
     pub back: Proportion,
     /// Whether the verdict may be another one with a longer horizon.
@@ -35,6 +35,15 @@ pub struct Later {
 
 /// Runs that go on before it is believed that all of their kind end like them.
 const FEW: usize = 2;
+
+/// Lets runs go on beyond the end of their scenario, where that may change the verdict.
+pub(super) fn beyond<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    outcomes: &[Outcome],
+) -> Option<Later> {
+    later(scenario, runs, outcomes).or_else(|| falls(scenario, runs, outcomes))
+}
 
 /// Lets the runs go on that were not back. `None` where all were.
 pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
@@ -54,7 +63,8 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
         went_on: Proportion::default(),
         times: Vec::new(),
         settling: count(late.iter().filter(|it| it.1)),
-        needs: whole(scenario.horizon.saturating_add(after)),
+        // Nobody calls any more where recorded arrivals end.
+        needs: (!is_recorded(scenario)).then(|| whole(scenario.horizon.saturating_add(after))),
         back,
         is_open: false,
     };
@@ -64,7 +74,7 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
         return Some(later);
     };
     later.horizon = longer.horizon;
-    later.needs = whole(longer.horizon);
+    later.needs = Some(whole(longer.horizon));
     let of = |these: &[u32]| runs.again(&longer, these, |it| judge(&longer, it));
     let late: Vec<u32> = late.iter().map(|it| it.0).collect();
     let (few, rest) = late.split_at(late.len().min(FEW));
@@ -78,7 +88,7 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
     let times = recovery_times(&outcomes).into_iter();
     later.times = times.filter(|it| it.is_finite()).collect();
     if later.settling == 0 {
-        later.needs = needs(&longer, &later.times);
+        later.needs = Some(needs(&longer, &later.times));
     }
     later.back = more(back, later.went_on.successes);
     later.is_open = kind(back) != kind(more(later.back, later.settling));
@@ -87,7 +97,7 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
 
 /// Lets some runs go on where all were back, soon before their end: a storm may come later, as delays grow. `None` where none is
 /// down then.
-pub(super) fn falls<R: Fn(&Scenario, u64) -> Recording + Sync>(
+fn falls<R: Fn(&Scenario, u64) -> Recording + Sync>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     outcomes: &[Outcome],
@@ -108,7 +118,7 @@ pub(super) fn falls<R: Fn(&Scenario, u64) -> Recording + Sync>(
         went_on,
         times: Vec::new(),
         settling: 0,
-        needs: whole(longer.horizon),
+        needs: Some(whole(longer.horizon)),
         back: Proportion {
             successes: all.saturating_sub(lost),
             runs: all,
@@ -152,7 +162,7 @@ fn needs(longer: &Scenario, times: &[f64]) -> Duration {
 }
 
 /// The next multiple of five seconds.
-fn whole(time: Duration) -> Duration {
+pub(super) fn whole(time: Duration) -> Duration {
     let fives = time.as_nanos().div_ceil(5_000_000_000);
     Duration::from_secs(u64::try_from(fives * 5).unwrap_or(u64::MAX))
 }

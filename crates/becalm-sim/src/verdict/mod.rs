@@ -14,6 +14,7 @@ mod brief;
 mod by_phase;
 mod capacity;
 mod charts;
+mod enough;
 mod evidence;
 mod examined;
 mod figures;

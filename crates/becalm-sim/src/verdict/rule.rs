@@ -5,9 +5,10 @@ use crate::scenario::Scenario;
 use crate::search::Proportion;
 use crate::study::Verdict;
 
+use super::enough::{LONGEST, enough};
 use super::evidence;
 use super::judge::judge;
-use super::later::{falls, later};
+use super::later::beyond;
 use super::load::{Bottleneck, bottleneck, is_bounded};
 use super::outcome::Outcome;
 use super::ruling::Ruling;
@@ -38,6 +39,16 @@ pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
     runs: &Runs<'_, R>,
     each: u32,
 ) -> Ruling {
+    rule_watching(scenario, runs, each, |_| ()).0
+}
+
+/// As [`rule`], and what is watched of the first run.
+pub(super) fn rule_watching<R: Fn(&Scenario, u64) -> Recording + Sync, T: Send>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+    watch: impl Fn(&Recording) -> T + Sync,
+) -> (Ruling, Option<T>) {
     let each = each.max(1);
     let is_bounded = is_bounded(scenario);
     let stresses = if is_bounded {
@@ -46,14 +57,12 @@ pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
         Vec::new()
     };
     runs.announce(u64::from(each) * (1 + stresses.len() as u64) + u64::from(CALM.min(each)));
-    let judged = |scenario: &Scenario, each| -> Vec<Outcome> {
-        runs.each(scenario, 0, each, |recording| judge(scenario, recording))
-    };
-    let outcomes = judged(scenario, each);
+    let (outcomes, watched) = runs.each_and_first(scenario, each, |it| judge(scenario, it), watch);
     let calm = if scenario.triggers.is_empty() {
         outcomes.clone()
     } else {
-        judged(&calm(scenario), CALM.min(each))
+        let calm = calm(scenario);
+        runs.each(&calm, 0, CALM.min(each), |it| judge(&calm, it))
     };
     let mut ruling = Ruling {
         verdict: Verdict::Stable,
@@ -67,14 +76,19 @@ pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
     };
     if is_bounded && !is_overloaded(&ruling) {
         let outcomes = &ruling.outcomes;
-        ruling.later = later(scenario, runs, outcomes).or_else(|| falls(scenario, runs, outcomes));
+        ruling.later = beyond(scenario, runs, outcomes);
+        // A study that may make its runs longer looks itself.
+        let is_asked = !scenario.goes_on || scenario.horizon >= LONGEST;
+        if let Some(open) = ruling.later.as_mut().filter(|it| it.is_open && is_asked) {
+            enough(scenario, runs, outcomes, open);
+        }
     }
     ruling.verdict = verdict(&mut ruling, |worse| {
         let suffered = stresses.iter().map(|it| it.suffered(runs, each));
         worse.extend(suffered);
     });
     ruling.evidence = evidence::sentence(scenario, &ruling);
-    ruling
+    (ruling, watched)
 }
 
 /// The verdict on one run by the same rule, such as one that was measured and not simulated: overloaded,

@@ -59,7 +59,25 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         judge: impl Fn(&Recording) -> T + Sync,
     ) -> Vec<T> {
         let seeds = (0..runs).map(|index| seed(self.plan.seed, series, index));
-        self.made(scenario, &seeds.collect::<Vec<_>>(), true, judge)
+        self.made(scenario, &seeds.collect::<Vec<_>>(), true, |_, it| {
+            judge(it)
+        })
+    }
+
+    /// As [`each`](Self::each) of series 0, and what is watched of the first run: to keep the recording of every run would cost
+    /// too much, and so would to make it again.
+    pub(super) fn each_and_first<T: Send, U: Send>(
+        &self,
+        scenario: &Scenario,
+        runs: u32,
+        judge: impl Fn(&Recording) -> T + Sync,
+        watch: impl Fn(&Recording) -> U + Sync,
+    ) -> (Vec<T>, Option<U>) {
+        let seeds = (0..runs).map(|index| seed(self.plan.seed, 0, index));
+        let both = |seed, it: &Recording| (judge(it), (seed == self.plan.seed).then(|| watch(it)));
+        let made = self.made(scenario, &seeds.collect::<Vec<_>>(), true, both);
+        let (all, mut watched): (Vec<T>, Vec<Option<U>>) = made.into_iter().unzip();
+        (all, watched.iter_mut().find_map(Option::take))
     }
 
     /// Runs those of series 0 that have these places once more, in a scenario that goes on. A run that takes more than it
@@ -72,7 +90,9 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
     ) -> Vec<T> {
         self.announce(places.len() as u64);
         let seeds = places.iter().map(|place| seed(self.plan.seed, 0, *place));
-        self.made(scenario, &seeds.collect::<Vec<_>>(), false, judge)
+        self.made(scenario, &seeds.collect::<Vec<_>>(), false, |_, it| {
+            judge(it)
+        })
     }
 
     fn made<T: Send>(
@@ -80,12 +100,12 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         scenario: &Scenario,
         seeds: &[u64],
         refuses: bool,
-        judge: impl Fn(&Recording) -> T + Sync,
+        judge: impl Fn(u64, &Recording) -> T + Sync,
     ) -> Vec<T> {
         let is_crowded = AtomicBool::new(false);
         let run = |seed: &u64| {
             if self.too_much.get().is_some() {
-                return Some(judge(&Recording::default()));
+                return Some(judge(*seed, &Recording::default()));
             }
             if is_crowded.load(Ordering::Relaxed) {
                 return None;
@@ -104,7 +124,7 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
                 let too_much = || TooMuch::of_a_run(scenario, stopped, self.plan.memory);
                 self.too_much.get_or_init(too_much);
             }
-            Some(judge(&recording))
+            Some(judge(*seed, &recording))
         };
         let told = |_: usize| self.tell();
         let mut all = each_in_order_telling(seeds, self.plan.threads, run, told);

@@ -13,11 +13,12 @@ use crate::world::{self, Ceiling};
 use super::answer;
 use super::brief::{Brief, Thoroughness};
 use super::charts::{Course, courses, latency, recoveries};
+use super::enough::LONGEST;
 use super::examined::Examined;
 use super::figures::figures;
 use super::map::phase_map;
 use super::outcome::Outcome;
-use super::rule::rule;
+use super::rule::rule_watching;
 use super::ruling::Ruling;
 use super::runs::Runs;
 use super::service_charts::service_courses;
@@ -93,8 +94,8 @@ pub fn study_with(
     let went_on = went_on.map(|it| it.horizon.as_secs_f64());
     let ruled = candidates.iter().zip(scenarios).zip(rulings);
     let examined: Vec<Examined> = ruled
-        .map(|((candidate, scenario), ruling)| {
-            examine(candidate, scenario, ruling, &runs, each, thoroughness)
+        .map(|((candidate, scenario), seen)| {
+            examine(candidate, scenario, seen, &runs, each, thoroughness)
         })
         .collect();
     if let Some(too_much) = runs.too_much() {
@@ -125,26 +126,33 @@ pub fn study_with(
     })
 }
 
+/// A ruling, and the course of the first run.
+type Seen = (Ruling, Option<(Course, Vec<ServiceCourse>)>);
+
 /// The ruling on each scenario, all of which become longer where they may and have to be.
 fn ruled<R: Fn(&Scenario, u64) -> Recording + Sync>(
     candidates: &[Candidate],
     scenarios: &mut [Scenario],
     runs: &Runs<'_, R>,
     each: u32,
-) -> Result<Vec<Ruling>, TooMuch> {
+) -> Result<Vec<Seen>, TooMuch> {
     loop {
         let mut rulings = Vec::new();
         for (candidate, scenario) in candidates.iter().zip(scenarios.iter()) {
-            let ruling = rule(scenario, runs, each);
+            let course = |it: &Recording| {
+                let services = ServiceCourse::of_each(scenario, it);
+                (Course::of(scenario, it), services)
+            };
+            let (ruling, course) = rule_watching(scenario, runs, each, course);
             if let Some(too_much) = runs.too_much() {
                 return Err(too_much);
             }
             if ruling.is_bounded && ruling.verdict != Verdict::TooShort {
                 runs.ruled(&candidate.name, ruling.verdict);
             }
-            rulings.push(ruling);
+            rulings.push((ruling, course));
         }
-        let Some(longer) = longer_for_all(scenarios, &rulings) else {
+        let Some(longer) = longer_for_all(scenarios, rulings.iter().map(|it| &it.0)) else {
             return Ok(rulings);
         };
         for scenario in scenarios.iter_mut() {
@@ -153,14 +161,14 @@ fn ruled<R: Fn(&Scenario, u64) -> Recording + Sync>(
     }
 }
 
-/// How long runs get at most where that is the study's choice.
-const LONGEST: Duration = Duration::from_secs(600);
-
 /// The horizon that all runs get where some are too short, and [may go on](Scenario::goes_on): policies are compared over
 /// the same time.
-pub(crate) fn longer_for_all(scenarios: &[Scenario], rulings: &[Ruling]) -> Option<Duration> {
-    let open = rulings.iter().filter(|it| it.verdict == Verdict::TooShort);
-    let needs = open.filter_map(|it| Some(it.later.as_ref()?.needs)).max()?;
+pub(crate) fn longer_for_all<'a>(
+    scenarios: &[Scenario],
+    rulings: impl Iterator<Item = &'a Ruling>,
+) -> Option<Duration> {
+    let open = rulings.filter(|it| it.verdict == Verdict::TooShort);
+    let needs = open.filter_map(|it| it.later.as_ref()?.needs).max()?;
     let longest = scenarios.iter().map(|it| it.horizon).max()?;
     // In few steps.
     let needs = needs.max(longest.saturating_mul(3) / 2).min(LONGEST);
@@ -171,7 +179,7 @@ pub(crate) fn longer_for_all(scenarios: &[Scenario], rulings: &[Ruling]) -> Opti
 fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     candidate: &Candidate,
     scenario: Scenario,
-    ruling: Ruling,
+    (ruling, course): Seen,
     runs: &Runs<'_, R>,
     each: u32,
     thoroughness: Thoroughness,
@@ -186,16 +194,6 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     let map = thoroughness
         .map
         .and_then(|it| phase_map(&shorter, runs, it));
-    // Again the first run: keeping the recording of every run would cost more than this.
-    runs.announce(1);
-    let course = runs
-        .each(&scenario, 0, 1, |it| {
-            (
-                Course::of(&scenario, it),
-                ServiceCourse::of_each(&scenario, it),
-            )
-        })
-        .pop();
     let (course, services) = course.unwrap_or_default();
     Examined {
         name: candidate.name.clone(),

@@ -113,8 +113,7 @@ pub(super) const RESPITE: Duration = Duration::from_secs(20);
 /// storm that lasts is the dearest of them. Recorded arrivals are played to their end, as what matters of
 /// them may come late.
 pub(super) fn hurried(scenario: &Scenario) -> Scenario {
-    let mut populations = scenario.populations.iter();
-    if populations.any(|it| matches!(it.arrivals, Arrivals::Trace(_))) {
+    if is_recorded(scenario) {
         return scenario.clone();
     }
     let end = scenario.triggers_end();
@@ -136,17 +135,25 @@ const MOST_EVENTS: u64 = 5_000_000;
 /// `None` where nobody would call any more, as recorded arrivals have an end; and where a run takes this many events that
 /// one which goes on would take more than it may.
 pub(super) fn prolonged(scenario: &Scenario, events: u64) -> Option<Scenario> {
-    let mut populations = scenario.populations.iter();
-    let is_recorded = populations.any(|it| matches!(it.arrivals, Arrivals::Trace(_)));
     let after = scenario.horizon.saturating_sub(scenario.triggers_end());
     let more = after.saturating_mul(4).min(after.saturating_add(LONGER));
     let more = more.max(GOES_ON);
     let mut prolonged = scenario.clone();
     prolonged.horizon = scenario.triggers_end().saturating_add(more);
-    let longer = prolonged
-        .horizon
+    let is_too_much = is_too_much(scenario, events, prolonged.horizon);
+    (!is_recorded(scenario) && !is_too_much).then_some(prolonged)
+}
+
+/// Whether a run of this length would take more than it may, where one of the scenario takes this many events.
+pub(super) fn is_too_much(scenario: &Scenario, events: u64, horizon: Duration) -> bool {
+    let longer = horizon
         .as_nanos()
         .div_ceil(scenario.horizon.as_nanos().max(1));
-    let is_too_much = u128::from(events) * longer > u128::from(MOST_EVENTS);
-    (!is_recorded && !is_too_much).then_some(prolonged)
+    u128::from(events) * longer > u128::from(MOST_EVENTS)
+}
+
+/// Whether somebody's calls were recorded, which have an end.
+pub(super) fn is_recorded(scenario: &Scenario) -> bool {
+    let mut populations = scenario.populations.iter();
+    populations.any(|it| matches!(it.arrivals, Arrivals::Trace(_)))
 }
