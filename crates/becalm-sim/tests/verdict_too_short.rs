@@ -167,7 +167,7 @@ fn s4_the_horizon_that_is_asked_for_is_enough() {
             continue;
         };
         asked += 1;
-        let after = needs - drawn.scenario(0).triggers_end();
+        let after = needs.saturating_sub(drawn.scenario(0).triggers_end());
         let enough = drawn.small_for(after, 3);
         let (verdict, evidence) = (enough.verdict, enough.evidence);
         assert_ne!(verdict, Verdict::TooShort, "{needs:?} {evidence} {drawn:?}");
