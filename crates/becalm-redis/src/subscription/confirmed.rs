@@ -4,20 +4,25 @@
 //! before it confirms a topic, nobody gets. So a topic is told as subscribed when it is confirmed, and after a loss of the connection that
 //! messages may be missing, when all are confirmed that were before: a program that reads the present state then misses nothing.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::io;
+use std::mem;
 
 use becalm::classify::{Class, redis as words};
 use redis::{Cmd, Msg, PushInfo, PushKind, RedisError, RedisResult, ServerError, Value, cmd};
 
 use super::{Event, Topic};
 
+#[cfg(test)]
+mod tests;
+
 /// What is known of topics, over all connections of a subscription.
 #[derive(Default)]
 pub(super) struct Confirmed {
     /// Those of which the caller was told that they are subscribed.
     told: HashSet<Topic>,
-    /// Those that were asked for on this connection, by which question: one that was removed and added again is asked for twice.
+    /// Those that were asked for on this connection, by which question: one that was removed and added again is asked for twice. [`HEARD`]
+    /// when its answer has come.
     asked: HashMap<Topic, u64>,
     questions: u64,
     /// What is to be answered, in its order.
@@ -25,7 +30,9 @@ pub(super) struct Confirmed {
     /// How many of these are to be answered until nothing more is missed.
     again: usize,
     /// Those that the server cannot serve now, to be asked for again, or to be left (`false`).
-    interrupted: VecDeque<(Topic, bool)>,
+    interrupted: BTreeMap<Topic, bool>,
+    /// Those of them that are asked for again in this round.
+    round: BTreeMap<Topic, bool>,
     /// Those of which the caller was told so, until they are heard.
     down: HashSet<Topic>,
     events: VecDeque<Event>,
@@ -34,12 +41,17 @@ pub(super) struct Confirmed {
 /// What a node of a cluster says of one slot while it goes on with the others.
 const OF_ONE: [&str; 2] = ["CLUSTERDOWN", "TRYAGAIN"];
 
-/// As many topics are asked for again at once.
-const AT_ONCE: usize = 100;
+/// So many topics are asked for again in one round trip: the server has others to serve.
+const AT_ONCE: usize = 1_000;
+
+/// No question has this number.
+const HEARD: u64 = 0;
 
 enum Awaited {
     Subscribed(Topic, u64),
     Unsubscribed(Topic),
+    /// Of a sharded topic. A server whose slot leaves says the same of itself, so that only the answer to the `PING` behind it is its end.
+    Left(Topic),
     Pong,
 }
 
@@ -50,6 +62,7 @@ impl Confirmed {
         self.asked.clear();
         self.awaited.clear();
         self.interrupted.clear();
+        self.round.clear();
         self.down.clear();
         self.again = self.told.len();
         // Those first that are missing since the loss.
@@ -59,22 +72,22 @@ impl Confirmed {
         all.map(|topic| self.subscribe(topic.clone())).collect()
     }
 
-    /// What to send after a topic was added or removed, if anything.
-    pub fn change(&mut self, topic: Topic, is_wanted: bool) -> Option<Cmd> {
-        // What is to be left yet is to be left still.
-        let is_other = |it: &(Topic, bool)| it.0 != topic || !(is_wanted || it.1);
-        self.interrupted.retain(is_other);
-        match (is_wanted, self.asked.contains_key(&topic)) {
-            (true, false) => Some(self.subscribe(topic)),
-            (false, true) => {
-                self.forget(&topic);
-                Some(self.unsubscribe(topic))
+    /// What to send after a topic was added or removed.
+    pub fn change(&mut self, topic: Topic, is_wanted: bool) -> Vec<Cmd> {
+        for waiting in [&mut self.interrupted, &mut self.round] {
+            // What is to be left yet is to be left still.
+            if is_wanted || waiting.get(&topic) == Some(&true) {
+                waiting.remove(&topic);
             }
-            (false, false) => {
-                self.forget(&topic);
-                None
-            }
-            (true, true) => None,
+        }
+        let is_asked = self.asked.contains_key(&topic);
+        if !is_wanted {
+            self.forget(&topic);
+        }
+        match (is_wanted, is_asked) {
+            (true, false) => vec![self.subscribe(topic)],
+            (false, true) => self.unsubscribe(topic),
+            _ => Vec::new(),
         }
     }
 
@@ -84,18 +97,32 @@ impl Confirmed {
         self.down.remove(topic);
     }
 
-    /// Whether topics are to be asked for again.
+    /// Whether topics wait for the next round.
     pub fn has_interrupted(&self) -> bool {
         !self.interrupted.is_empty()
     }
 
-    /// What to send to ask for them again.
+    /// Whether all is answered, and nothing is left of a round.
+    pub fn is_settled(&self) -> bool {
+        self.awaited.is_empty() && self.round.is_empty()
+    }
+
+    /// Asks for all of them again, once.
+    pub fn begin_round(&mut self) {
+        self.round.append(&mut self.interrupted);
+    }
+
+    /// What to send of this round: the next piece when the last is answered.
     pub fn ask_again(&mut self) -> Vec<Cmd> {
-        let some = self.interrupted.len().min(AT_ONCE);
-        let topics: Vec<_> = self.interrupted.drain(..some).collect();
-        let asks = topics.into_iter().map(|(topic, is_wanted)| {
+        if self.round.is_empty() || self.is_due() {
+            return Vec::new();
+        }
+        let later = self.round.keys().nth(AT_ONCE).cloned();
+        let later = later.map(|first| self.round.split_off(&first));
+        let piece = mem::replace(&mut self.round, later.unwrap_or_default());
+        let asks = piece.into_iter().flat_map(|(topic, is_wanted)| {
             if is_wanted {
-                self.subscribe(topic)
+                vec![self.subscribe(topic)]
             } else {
                 self.unsubscribe(topic)
             }
@@ -110,7 +137,7 @@ impl Confirmed {
             let event = Event::Interrupted(topic.clone(), error);
             self.events.push_back(event);
         }
-        self.interrupted.push_back((topic, true));
+        self.interrupted.insert(topic, true);
     }
 
     /// What to send to hear whether the server is there.
@@ -151,23 +178,38 @@ impl Confirmed {
         let Some(topic) = Topic::of(&kind, name) else {
             return Ok(());
         };
+        if is_subscribed {
+            return self.subscribed(topic);
+        }
+        match self.awaited.front() {
+            Some(Awaited::Unsubscribed(awaited)) if *awaited == topic => {
+                self.awaited.pop_front();
+                self.was_answered();
+            }
+            // Its own, or that of the server.
+            Some(Awaited::Left(awaited)) if *awaited == topic => {
+                self.interrupted.remove(&topic);
+            }
+            // Its slot has left the node. While a question is open this is of what was before it.
+            _ if self.asked.get(&topic) == Some(&HEARD) => {
+                let left = io::Error::other("its slot has left the server");
+                self.interrupt(topic, left.into());
+            }
+            _ if matches!(topic, Topic::Sharded(_)) => {}
+            _ => return Err(strange()),
+        }
+        Ok(())
+    }
+
+    fn subscribed(&mut self, topic: Topic) -> RedisResult<()> {
         match self.awaited.pop_front() {
-            Some(Awaited::Subscribed(awaited, question)) if is_subscribed && awaited == topic => {
-                if self.asked.get(&topic) == Some(&question) {
+            Some(Awaited::Subscribed(awaited, question)) if awaited == topic => {
+                if let Some(asked) = self.asked.get_mut(&topic)
+                    && *asked == question
+                {
+                    *asked = HEARD;
                     self.is_heard(topic);
                 }
-            }
-            Some(Awaited::Unsubscribed(awaited)) if !is_subscribed && awaited == topic => {}
-            // Its slot has left the node.
-            other if !is_subscribed && self.asked.contains_key(&topic) => {
-                if let Some(other) = other {
-                    self.awaited.push_front(other);
-                }
-                self.interrupt(
-                    topic,
-                    io::Error::other("its slot has left the server").into(),
-                );
-                return Ok(());
             }
             _ => return Err(strange()),
         }
@@ -176,8 +218,11 @@ impl Confirmed {
     }
 
     fn answered(&mut self, answer: Value) -> RedisResult<()> {
-        match (self.awaited.pop_front(), answer) {
-            (Some(Awaited::Subscribed(topic, question)), Value::ServerError(error)) => {
+        let Value::ServerError(error) = answer else {
+            return self.ponged();
+        };
+        match self.awaited.pop_front() {
+            Some(Awaited::Subscribed(topic, question)) => {
                 let is_asked = self.asked.get(&topic) == Some(&question);
                 if OF_ONE.contains(&error.code()) {
                     if is_asked {
@@ -189,18 +234,31 @@ impl Confirmed {
                     self.forget(&topic);
                     self.events.push_back(Event::Refused(topic, error.into()));
                 }
+                self.was_answered();
             }
-            (Some(Awaited::Unsubscribed(topic)), Value::ServerError(error))
-                if OF_ONE.contains(&error.code()) =>
-            {
-                if !self.asked.contains_key(&topic) {
-                    self.interrupted.push_back((topic, false));
+            Some(Awaited::Left(topic)) => {
+                if OF_ONE.contains(&error.code()) {
+                    if !self.asked.contains_key(&topic) {
+                        self.interrupted.insert(topic.clone(), false);
+                    }
+                } else if error.code() != "MOVED" {
+                    return Err(error.into());
                 }
+                // A node that has lost a slot has left its channels. The answer to its PING is due.
+                self.awaited.push_front(Awaited::Left(topic));
             }
-            (_, Value::ServerError(error)) => return Err(error.into()),
-            (Some(Awaited::Pong), _) => {}
-            _ => return Err(strange()),
+            _ => return Err(error.into()),
         }
+        Ok(())
+    }
+
+    fn ponged(&mut self) -> RedisResult<()> {
+        if matches!(self.awaited.front(), Some(Awaited::Left(_))) {
+            self.awaited.pop_front();
+        }
+        let Some(Awaited::Pong) = self.awaited.pop_front() else {
+            return Err(strange());
+        };
         self.was_answered();
         Ok(())
     }
@@ -230,10 +288,14 @@ impl Confirmed {
         }
     }
 
-    fn unsubscribe(&mut self, topic: Topic) -> Cmd {
+    fn unsubscribe(&mut self, topic: Topic) -> Vec<Cmd> {
         let command = topic.unsubscribe();
-        self.awaited.push_back(Awaited::Unsubscribed(topic));
-        command
+        if !matches!(topic, Topic::Sharded(_)) {
+            self.awaited.push_back(Awaited::Unsubscribed(topic));
+            return vec![command];
+        }
+        self.awaited.push_back(Awaited::Left(topic));
+        vec![command, self.ping()]
     }
 
     fn subscribe(&mut self, topic: Topic) -> Cmd {
@@ -289,149 +351,4 @@ fn pushed(value: Value) -> Result<(PushKind, Vec<Value>), Value> {
 fn strange() -> RedisError {
     let sentence = "the server sent what no subscription has asked for";
     io::Error::new(io::ErrorKind::InvalidData, sentence).into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(text: &str) -> Value {
-        Value::BulkString(text.into())
-    }
-
-    fn confirms(kind: &str, name: &str) -> Value {
-        Value::Array(vec![text(kind), text(name), Value::Int(1)])
-    }
-
-    fn wanted(names: &[&str]) -> BTreeSet<Topic> {
-        names.iter().map(|name| Topic::from(*name)).collect()
-    }
-
-    fn events(confirmed: &mut Confirmed) -> Vec<String> {
-        std::iter::from_fn(|| confirmed.event())
-            .map(|event| format!("{event:?}"))
-            .collect()
-    }
-
-    #[test]
-    fn what_may_be_missing_is_told_when_all_are_confirmed_again() {
-        let mut confirmed = Confirmed::default();
-        assert_eq!(confirmed.begin(&wanted(&["a", "b"])).len(), 2);
-        confirmed.heard(confirms("subscribe", "a")).expect("asked");
-        assert_eq!(events(&mut confirmed), ["Subscribed(Channel(\"a\"))"]);
-        confirmed.heard(confirms("subscribe", "b")).expect("asked");
-        assert_eq!(events(&mut confirmed), ["Subscribed(Channel(\"b\"))"]);
-
-        // Lost; c is new, a second loss comes before all are there again.
-        for _ in 0..2 {
-            assert_eq!(confirmed.begin(&wanted(&["0", "a", "b"])).len(), 3);
-            confirmed.heard(confirms("subscribe", "a")).expect("asked");
-            assert_eq!(events(&mut confirmed).len(), 0);
-        }
-        confirmed.heard(confirms("subscribe", "b")).expect("asked");
-        assert_eq!(events(&mut confirmed), ["MayHaveMissed"]);
-        confirmed.heard(confirms("subscribe", "0")).expect("asked");
-        assert_eq!(events(&mut confirmed), ["Subscribed(Channel(\"0\"))"]);
-        assert!(!confirmed.is_due());
-    }
-
-    #[test]
-    fn what_is_refused_for_good_is_told_and_what_passes_is_asked_again() {
-        let error = |line: &str| redis::parse_redis_value(line.as_bytes()).expect("a value");
-        let mut confirmed = Confirmed::default();
-        confirmed.begin(&wanted(&["a", "b"]));
-        let refused = error("-NOPERM No permissions to access a channel\r\n");
-        confirmed.heard(refused).expect("it is told");
-        assert!(events(&mut confirmed)[0].starts_with("Refused(Channel(\"a\")"));
-        let busy = error("-BUSY Redis is busy running a script\r\n");
-        assert!(confirmed.heard(busy).is_err());
-    }
-
-    #[test]
-    fn a_topic_that_a_node_cannot_serve_now_is_asked_for_again_and_the_others_go_on() {
-        let down = b"-CLUSTERDOWN Hash slot not served\r\n";
-        let down = || redis::parse_redis_value(down).expect("a value");
-        let mut confirmed = Confirmed::default();
-        confirmed.begin(&wanted(&["a", "b", "c"]));
-        confirmed.heard(confirms("subscribe", "a")).expect("asked");
-        confirmed.heard(down()).expect("the others go on");
-        confirmed.heard(down()).expect("the others go on");
-        let told = events(&mut confirmed);
-        assert!(
-            told[1].starts_with("Interrupted(Channel(\"b\")"),
-            "{told:?}"
-        );
-        // It is told once; one that is wanted no more is not asked for.
-        assert!(confirmed.change("c".into(), false).is_none());
-        for _ in 0..2 {
-            assert_eq!(confirmed.ask_again().len(), 1);
-            confirmed.heard(down()).expect("the others go on");
-            assert_eq!(events(&mut confirmed).len(), 0);
-        }
-        assert_eq!(confirmed.ask_again().len(), 1);
-        confirmed.heard(confirms("subscribe", "b")).expect("asked");
-        assert_eq!(events(&mut confirmed), ["Subscribed(Channel(\"b\"))"]);
-        assert!(!confirmed.has_interrupted() && !confirmed.is_due());
-
-        // Its slot leaves the node, while another question is open.
-        confirmed.ping();
-        confirmed.heard(confirms("unsubscribe", "b")).expect("told");
-        assert_eq!(events(&mut confirmed).len(), 1);
-        confirmed.heard(Value::Okay).expect("the ping's");
-        confirmed.ask_again();
-        confirmed.heard(confirms("subscribe", "b")).expect("asked");
-        assert_eq!(events(&mut confirmed), ["MayHaveMissed"]);
-
-        // Removed, while the node answers of its slot as before.
-        assert!(confirmed.change("a".into(), false).is_some());
-        confirmed.heard(down()).expect("the others go on");
-        assert!(confirmed.change("a".into(), false).is_none());
-        assert_eq!(confirmed.ask_again().len(), 1);
-        confirmed
-            .heard(confirms("unsubscribe", "a"))
-            .expect("it is");
-        assert!(!confirmed.has_interrupted() && !confirmed.is_due());
-        events(&mut confirmed);
-
-        // After a loss the others are told without it, and it by itself.
-        confirmed.begin(&wanted(&["a", "b"]));
-        confirmed.heard(confirms("subscribe", "b")).expect("asked");
-        confirmed.heard(confirms("subscribe", "a")).expect("asked");
-        events(&mut confirmed);
-        confirmed.begin(&wanted(&["a", "b"]));
-        confirmed.heard(confirms("subscribe", "a")).expect("asked");
-        confirmed.heard(down()).expect("the others go on");
-        let told = events(&mut confirmed);
-        assert!(told[0].starts_with("Interrupted") && told[1] == "MayHaveMissed");
-        confirmed.ask_again();
-        confirmed.heard(confirms("subscribe", "b")).expect("asked");
-        assert_eq!(events(&mut confirmed), ["MayHaveMissed"]);
-    }
-
-    #[test]
-    fn what_was_removed_and_added_in_between_has_its_own_answers() {
-        let mut confirmed = Confirmed::default();
-        confirmed.begin(&wanted(&["a"]));
-        assert!(confirmed.change("a".into(), false).is_some());
-        assert!(confirmed.change("a".into(), false).is_none());
-        assert!(confirmed.change("a".into(), true).is_some());
-        for kind in ["subscribe", "unsubscribe", "subscribe"] {
-            confirmed.heard(confirms(kind, "a")).expect("asked");
-        }
-        assert_eq!(events(&mut confirmed), ["Subscribed(Channel(\"a\"))"]);
-
-        // What is published between the two is missing.
-        confirmed.change("a".into(), false);
-        confirmed.change("a".into(), true);
-        confirmed.change("a".into(), false);
-        confirmed.change("a".into(), true);
-        for kind in ["unsubscribe", "subscribe", "unsubscribe"] {
-            confirmed.heard(confirms(kind, "a")).expect("asked");
-            assert_eq!(events(&mut confirmed).len(), 0, "{kind}");
-        }
-        confirmed.heard(confirms("subscribe", "a")).expect("asked");
-        assert_eq!(events(&mut confirmed), ["Subscribed(Channel(\"a\"))"]);
-        let unasked = confirmed.heard(confirms("sunsubscribe", "b"));
-        assert!(unasked.is_err(), "a slot that has moved");
-    }
 }

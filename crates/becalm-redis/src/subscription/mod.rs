@@ -243,12 +243,10 @@ impl Subscription {
             }
             let was_due = self.confirmed.is_due();
             for (topic, is_wanted) in self.topics.changes(context.waker()) {
-                let command = self.confirmed.change(topic, is_wanted);
-                self.send(command);
+                let commands = self.confirmed.change(topic, is_wanted);
+                self.send(commands);
             }
-            for command in self.asks_again(context) {
-                self.send(Some(command));
-            }
+            self.asks_again(context);
             if self.confirmed.is_due() && !was_due {
                 self.expect_answer();
             }
@@ -266,36 +264,38 @@ impl Subscription {
         }
     }
 
-    /// What to send to hear those that were interrupted, when it is time.
-    fn asks_again(&mut self, context: &mut Context<'_>) -> Vec<Cmd> {
-        if !self.confirmed.has_interrupted() {
+    /// Asks again for those that were interrupted, when it is time.
+    fn asks_again(&mut self, context: &mut Context<'_>) {
+        if self.confirmed.has_interrupted() {
+            let mut ceiling = Duration::ZERO;
+            let is_pending = self.again.as_mut().is_some_and(|(wait, last)| {
+                ceiling = *last;
+                wait.as_mut().poll(context).is_pending()
+            });
+            if !is_pending {
+                if self.again.is_some() {
+                    self.confirmed.begin_round();
+                }
+                ceiling = (ceiling * 2).clamp(AGAIN[0], AGAIN[1]);
+                let most = u64::try_from(ceiling.as_millis()).unwrap_or(u64::MAX);
+                let wait = Duration::from_millis(uniform(&mut self.random, most / 2, most));
+                let mut wait = Box::pin(sleep(wait));
+                let _ = wait.as_mut().poll(context);
+                self.again = Some((wait, ceiling));
+            }
+        } else if self.confirmed.is_settled() {
             // All are asked for; those that are refused go on where they were.
-            if !self.confirmed.is_due() {
-                self.again = None;
-            }
-            return Vec::new();
+            self.again = None;
         }
-        let mut asks = Vec::new();
-        let mut ceiling = Duration::ZERO;
-        if let Some((wait, last)) = &mut self.again {
-            if wait.as_mut().poll(context).is_pending() {
-                return asks;
-            }
-            asks = self.confirmed.ask_again();
-            ceiling = *last;
-        }
-        ceiling = (ceiling * 2).clamp(AGAIN[0], AGAIN[1]);
-        let most = u64::try_from(ceiling.as_millis()).unwrap_or(u64::MAX);
-        let wait = Duration::from_millis(uniform(&mut self.random, most / 2, most));
-        let mut wait = Box::pin(sleep(wait));
-        let _ = wait.as_mut().poll(context);
-        self.again = Some((wait, ceiling));
-        asks
+        let commands = self.confirmed.ask_again();
+        self.send(commands);
     }
 
-    fn send(&mut self, command: Option<Cmd>) {
-        if let (Line::Open(_, messages), Some(command)) = (&mut self.line, command) {
-            messages.send(&command);
+    fn send(&mut self, commands: Vec<Cmd>) {
+        if let Line::Open(_, messages) = &mut self.line {
+            for command in commands {
+                messages.send(&command);
+            }
         }
     }
 
@@ -333,7 +333,7 @@ impl Subscription {
             return Err(io::Error::new(io::ErrorKind::TimedOut, silent).into());
         } else {
             let ping = self.confirmed.ping();
-            self.send(Some(ping));
+            self.send(vec![ping]);
             self.expect_answer();
         }
         Ok(())
