@@ -36,12 +36,12 @@ pub(crate) struct Client {
     end: OnceLock<Result<(), String>>,
 }
 
-/// A number, which a server gives once, and an address: after a restart the number may be another's.
+/// A number, which a server gives once, and both addresses: at another server, or after a restart, the number may be another's.
 #[derive(Debug, PartialEq, Eq)]
 struct Name {
     id: String,
     address: String,
-    /// The server's own end of the connection: after a failover it is another's.
+    /// The server's own end of the connection: at another server a client may have the same number and address, and not this.
     server: String,
     /// The run of the server, where the address is that of all clients.
     run: Option<String>,
@@ -267,9 +267,11 @@ async fn answers(
     if let Some(asked) = asked {
         all.add_command(asked);
     }
-    for Name { id, address, .. } in former.iter().filter_map(|client| client.name.as_ref()) {
-        let kill = all.cmd("CLIENT").arg("KILL");
-        kill.arg("ID").arg(id).arg("ADDR").arg(address);
+    for name in former.iter().filter_map(|client| client.name.as_ref()) {
+        let kill = all.cmd("CLIENT").arg("KILL").arg("ID").arg(&name.id);
+        let kill = kill.arg("ADDR").arg(&name.address);
+        // What tells of it tells of this, too: both are of Redis 6.2.
+        kill.arg("LADDR").arg(&name.server);
     }
     let mut missing = Vec::new();
     if all.is_empty() {

@@ -24,6 +24,7 @@ mod refused;
 mod resp3;
 mod server;
 mod slots;
+mod strangers;
 #[cfg(feature = "streams")]
 mod streams;
 mod subscription;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -14,6 +14,8 @@ use tokio::time::sleep;
 struct State {
     /// The port of the server to which new connections go.
     server: AtomicU16,
+    /// The port that it comes from, where it was told one.
+    from: AtomicU16,
     swallows: AtomicBool,
     takes_next: AtomicBool,
     /// For how long what clients send is held back after the cut, in milliseconds; 0 if it is not.
@@ -50,9 +52,13 @@ impl Proxy {
     }
 
     /// From here on new connections go to this server.
-    #[cfg(feature = "streams")]
     pub fn switch(&self, server: u16) {
         self.state.server.store(server, Ordering::SeqCst);
+    }
+
+    /// From here on it comes to servers from this port; from any, if it is 0.
+    pub fn come_from(&self, port: u16) {
+        self.state.from.store(port, Ordering::SeqCst);
     }
 
     /// From here on no answer comes through.
@@ -110,10 +116,19 @@ impl Proxy {
     }
 }
 
+/// A connection from this port, which may be that of another, to another server.
+pub async fn from_port(from: u16, server: u16) -> std::io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(([127, 0, 0, 1], from).into())?;
+    socket.connect(([127, 0, 0, 1], server).into()).await
+}
+
 async fn pass(client: TcpStream, state: Arc<State>) {
     let cut = state.cut.notified();
     let server = state.server.load(Ordering::SeqCst);
-    let Ok(server) = TcpStream::connect(("127.0.0.1", server)).await else {
+    let from = state.from.load(Ordering::SeqCst);
+    let Ok(server) = from_port(from, server).await else {
         return;
     };
     let (mut from_client, mut to_client) = client.into_split();
