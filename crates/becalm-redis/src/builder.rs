@@ -17,6 +17,7 @@ use crate::connection::Core;
 use crate::dial::Dialler;
 use crate::fence::{Fence, LateCopies};
 use crate::login::{BoxError, Credentials, Login};
+use crate::primary::Primary;
 use crate::refusals::Refusals;
 #[cfg(feature = "rustls")]
 use crate::tls::Tls;
@@ -40,6 +41,7 @@ pub struct Builder {
     #[cfg(feature = "rustls")]
     tls: Option<Tls>,
     login: Option<Login>,
+    primary: Option<Primary>,
     login_timeout: Option<Duration>,
     commands: Option<Retrier>,
     reconnect: Reconnect,
@@ -113,6 +115,7 @@ impl Builder {
             #[cfg(feature = "rustls")]
             tls: None,
             login: None,
+            primary: None,
             login_timeout: None,
             commands: None,
             reconnect: Reconnect::for_commands(),
@@ -161,6 +164,32 @@ impl Builder {
     /// Sets how long one login ([`credentials`](Self::credentials)) may take. Default 30 s.
     pub fn login_timeout(mut self, limit: Duration) -> Self {
         self.login_timeout = Some(limit);
+        self
+    }
+
+    /// Asks at each dial where the primary is, host and port, in place of those of the address: of Redis's Sentinels, whose failover moves it. TLS,
+    /// login and database stay those of the address. One that cannot be told is a dial that has failed, as is one that takes longer than
+    /// [`dial_timeout`](Self::dial_timeout), or a server that says it is a replica (`ROLE`, for which a user needs `+role`).
+    ///
+    /// ```
+    /// # #[derive(Clone)] struct Sentinels;
+    /// # impl Sentinels { async fn primary(&self, _name: &str) -> std::io::Result<(String, u16)> { Ok(("10.0.0.3".into(), 6379)) } }
+    /// # fn run(sentinels: Sentinels) -> Result<(), becalm_redis::InvalidSettings> {
+    /// let redis = becalm_redis::Builder::new("redis://orders/")?
+    ///     .primary(move || {
+    ///         let sentinels = sentinels.clone();
+    ///         async move { sentinels.primary("orders").await }
+    ///     })
+    ///     .build()?;
+    /// # let _ = redis; Ok(())
+    /// # }
+    /// ```
+    pub fn primary<F, E>(mut self, place: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(String, u16), E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        self.primary = Some(Primary::new(place));
         self
     }
 
@@ -256,6 +285,7 @@ impl Builder {
             #[cfg(feature = "rustls")]
             tls: self.tls,
             login: self.login,
+            primary: self.primary,
             pacer,
             fence: Fence::default(),
             answer_bytes: self.answer_bytes,

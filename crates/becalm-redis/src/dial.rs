@@ -26,6 +26,7 @@ use crate::fence::{Client, Fence};
 use crate::gathered::Gathered;
 use crate::line::{End, Line, Stream};
 use crate::login::{Credentials, Login};
+use crate::primary::{Place, Primary, leads};
 use crate::replies::Replies;
 use crate::subscription::Messages;
 
@@ -35,6 +36,8 @@ pub(crate) struct Dialler {
     #[cfg(feature = "rustls")]
     pub tls: Option<crate::tls::Tls>,
     pub login: Option<Login>,
+    /// Who knows where it is, if that changes.
+    pub primary: Option<Primary>,
     pub pacer: Pacer,
     pub fence: Fence,
     /// The most that an answer may have, in bytes.
@@ -85,18 +88,19 @@ impl Dialler {
     ///
     /// One that is to be shared has all those before it ended that were, too.
     pub async fn dial(&self, response_timeout: Duration, is_shared: bool) -> Dialled<Wire> {
-        self.dialled(|credentials| self.wire(credentials, response_timeout, is_shared))
-            .await
+        let wire = |credentials, place| self.wire(credentials, place, response_timeout, is_shared);
+        self.dialled(wire).await
     }
 
     /// As [`dial`](Self::dial), for what is published.
     pub async fn dial_for_messages(&self) -> Dialled<Messages> {
-        self.dialled(|credentials| self.messages(credentials)).await
+        self.dialled(|credentials, place| self.messages(credentials, place))
+            .await
     }
 
     async fn dialled<T, F: Future<Output = RedisResult<T>>>(
         &self,
-        attempt: impl FnOnce(Option<Credentials>) -> F,
+        attempt: impl FnOnce(Option<Credentials>, Option<Place>) -> F,
     ) -> Dialled<T> {
         let login = match &self.login {
             Some(login) => Some(login.renewed().await.map_err(|none| {
@@ -106,8 +110,9 @@ impl Dialler {
             None => None,
         };
         let _permit = self.pacer.pass().await;
+        let place = self.place().await?;
         let credentials = login.as_ref().map(|login| login.value().clone());
-        let attempt = attempt(credentials.or_else(|| self.own()));
+        let attempt = attempt(credentials.or_else(|| self.own()), place);
         let dialled = within(self.timeout, attempt).await.unwrap_or_else(|| {
             let late = "the dial took longer than its time-out";
             Err(io::Error::new(io::ErrorKind::TimedOut, late).into())
@@ -123,6 +128,23 @@ impl Dialler {
         }
     }
 
+    /// Where the primary is, where that is to be asked.
+    async fn place(&self) -> Dialled<Option<Place>> {
+        let Some(primary) = &self.primary else {
+            return Ok(None);
+        };
+        let unknown = match within(self.timeout, primary.ask()).await {
+            Some(Ok(place)) => return Ok(Some(place)),
+            Some(Err(error)) => error.to_string(),
+            None => "it took longer than a dial may take".into(),
+        };
+        let error = format!("it is not known where the primary is: {unknown}");
+        Err((
+            Failure::transient().unsent(),
+            io::Error::other(error).into(),
+        ))
+    }
+
     /// The login of the address.
     fn own(&self) -> Option<Credentials> {
         let login = self.info.redis_settings();
@@ -131,8 +153,12 @@ impl Dialler {
         Some(Credentials { username, password })
     }
 
-    async fn messages(&self, credentials: Option<Credentials>) -> RedisResult<Messages> {
-        let stream = self.stream(&Arc::default()).await?;
+    async fn messages(
+        &self,
+        credentials: Option<Credentials>,
+        place: Option<Place>,
+    ) -> RedisResult<Messages> {
+        let stream = self.stream(place, &Arc::default()).await?;
         let mut messages = Messages::new(stream, self.answer_bytes);
         for command in greeting(self.info.redis_settings(), credentials) {
             accepted(&command, messages.ask(&command).await?)?;
@@ -143,11 +169,12 @@ impl Dialler {
     async fn wire(
         &self,
         credentials: Option<Credentials>,
+        place: Option<Place>,
         response_timeout: Duration,
         is_shared: bool,
     ) -> RedisResult<Wire> {
         let counts = Arc::<Counts>::default();
-        let (stream, end) = Line::new(self.stream(&counts).await?);
+        let (stream, end) = Line::new(self.stream(place, &counts).await?);
         let stream = Replies::new(stream, self.answer_bytes);
         let stream = Gathered::new(stream);
         let config = AsyncConnectionConfig::new().set_response_timeout(Some(response_timeout));
@@ -160,6 +187,9 @@ impl Dialler {
         for command in greeting(self.info.redis_settings(), credentials) {
             let answer = redis.req_packed_command(&command).await?;
             accepted(&command, answer)?;
+        }
+        if self.primary.is_some() {
+            leads(redis.req_packed_command(&cmd("ROLE")).await?)?;
         }
         let client = if is_shared {
             self.fence.close_behind(&mut redis).await?
@@ -174,31 +204,39 @@ impl Dialler {
         })
     }
 
-    async fn stream(&self, counts: &Arc<Counts>) -> io::Result<Box<dyn Stream>> {
-        match self.info.addr() {
+    async fn stream(
+        &self,
+        place: Option<Place>,
+        counts: &Arc<Counts>,
+    ) -> io::Result<Box<dyn Stream>> {
+        let (host, port) = match (&place, self.info.addr()) {
+            (Some((host, port)), _) => (host, *port),
             #[cfg(unix)]
-            ConnectionAddr::Unix(path) => {
+            (None, ConnectionAddr::Unix(path)) => {
                 let stream = UnixStream::connect(path).await?;
-                Ok(Box::new(Counted::new(stream, Arc::clone(counts))))
+                return Ok(Box::new(Counted::new(stream, Arc::clone(counts))));
             }
-            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
-                let stream = TcpStream::connect((&**host, *port)).await?;
-                stream.set_nodelay(true)?;
-                #[cfg(feature = "rustls")]
-                if let Some(tls) = &self.tls {
-                    return Ok(Box::new(tls.connect(host, stream, counts).await?));
-                }
-                Ok(Box::new(Counted::new(stream, Arc::clone(counts))))
+            (None, ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }) => {
+                (host, *port)
             }
-            _ => Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                if cfg!(unix) {
-                    "this kind of address is not supported: use TCP or a Unix socket"
-                } else {
-                    "this kind of address is not supported: use TCP"
-                },
-            )),
+            _ => {
+                return Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    if cfg!(unix) {
+                        "this kind of address is not supported: use TCP or a Unix socket"
+                    } else {
+                        "this kind of address is not supported: use TCP"
+                    },
+                ));
+            }
+        };
+        let stream = TcpStream::connect((&**host, port)).await?;
+        stream.set_nodelay(true)?;
+        #[cfg(feature = "rustls")]
+        if let Some(tls) = &self.tls {
+            return Ok(Box::new(tls.connect(host, stream, counts).await?));
         }
+        Ok(Box::new(Counted::new(stream, Arc::clone(counts))))
     }
 
     /// What a failed dial means. A refused login is worth another dial where there is a provider to renew it, once.

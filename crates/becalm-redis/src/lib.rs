@@ -20,6 +20,7 @@ mod fleet_budget;
 mod gathered;
 mod line;
 mod login;
+mod primary;
 mod refusals;
 mod replies;
 mod rest_delays;

@@ -64,7 +64,7 @@ impl Pair {
 }
 
 /// Makes this one a replica of that, and waits until it has all.
-async fn follow(replica: &Server, primary: &Server) {
+pub async fn follow(replica: &Server, primary: &Server) {
     let mut of = cmd("REPLICAOF");
     of.arg("127.0.0.1").arg(primary.port());
     of.exec(&mut replica.plain()).expect("it follows");

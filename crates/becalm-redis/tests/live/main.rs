@@ -22,6 +22,8 @@ mod proxy;
 mod queue;
 mod refused;
 mod resp3;
+#[cfg(feature = "streams")]
+mod sentinel;
 mod server;
 mod slots;
 mod strangers;

@@ -154,7 +154,7 @@ impl Drop for Server {
 
 /// Below those that the system hands out, so that a server can come back to it. A socket of UDP holds its number against the tests of other
 /// processes, also while the server is down.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     static HELD: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
     let first = 10_000 + std::process::id() * 16 % 20_000;
     let mut ports = (first..).map_while(|port| u16::try_from(port).ok());
