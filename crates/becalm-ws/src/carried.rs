@@ -1,13 +1,13 @@
 //! What goes over a session that begins anew? What no connection was given, unless the application says otherwise.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::Event;
 use crate::handle::Shared;
 use crate::session::Cold;
-use crate::settings::Settings;
+use crate::teller::Teller;
 
 /// Whether it is the application's, and no control frame of the connection.
 pub(crate) fn is_data(message: &Message) -> bool {
@@ -17,32 +17,31 @@ pub(crate) fn is_data(message: &Message) -> bool {
 /// Tells of a session that begins anew after another: what that had sent and not confirmed, what is dropped, and the reason. What is
 /// left waits before all that is sent from now on.
 ///
-/// A hook that panics is asked no more: what is left to be decided is told as dropped. Then the panic goes on.
+/// A hook that panics is asked no more: what is left to be decided is told as dropped.
 pub(crate) fn begins_anew(
-    client: &Settings,
+    client: &mut Teller,
     shared: &Shared,
     why: Cold,
     unconfirmed: &[Message],
     unsent: Vec<Message>,
 ) {
-    let tells = || {
-        for message in unconfirmed {
-            client.tell(Event::Unconfirmed(message));
-        }
-    };
-    let mut panicked = catch_unwind(AssertUnwindSafe(tells)).err();
+    for message in unconfirmed {
+        client.tell(Event::Unconfirmed(message));
+    }
     let (waiting, beyond) = shared.lock().outbox.take_out();
     // Nothing is locked: the application may send something more.
+    let asks = Arc::clone(&client.carries);
+    let mut has_panicked = false;
     let mut is_carried = |message: &Message| {
-        if !is_data(message) || panicked.is_some() {
-            return !is_data(message);
+        if !is_data(message) {
+            return true;
         }
-        let asks = || (client.carries)(why, message);
-        let asked = catch_unwind(AssertUnwindSafe(asks));
-        asked.unwrap_or_else(|panic| {
-            panicked = Some(panic);
-            false
-        })
+        if has_panicked {
+            return false;
+        }
+        let carried = client.caught(|| asks(why, message));
+        has_panicked = carried.is_none();
+        carried.unwrap_or(false)
     };
     let (carried, mut dropped): (Vec<_>, Vec<_>) =
         unsent.into_iter().chain(waiting).partition(&mut is_carried);
@@ -57,7 +56,4 @@ pub(crate) fn begins_anew(
     }
     shared.has_room();
     client.tell(Event::Cold(why));
-    if let Some(panic) = panicked {
-        resume_unwind(panic);
-    }
 }

@@ -24,6 +24,9 @@ use crate::{Answer, Dialling, Event, Heartbeat, Overflow, WebSocket};
 /// As long as Kubernetes waits for a deployment to go on before it calls it failed (`progressDeadlineSeconds`).
 const RESTART_PATIENCE: Duration = Duration::from_secs(600);
 
+/// The longest control frame (125 bytes and 14 of its head, RFC 6455 section 5.5), and a little more.
+const CONTROL: usize = 150;
+
 /// The settings of a [`WebSocket`].
 ///
 /// | setting | default |
@@ -34,7 +37,7 @@ const RESTART_PATIENCE: Duration = Duration::from_secs(600);
 /// | [`limits`](Self::limits) | messages of 64 MiB, frames of 16 MiB, buffers of 4 KiB |
 /// | [`patience`](Self::patience) | 10 s for a dial, 5 s for the end of a close |
 /// | [`restart_patience`](Self::restart_patience) | 10 minutes with answers that are final where no connection was open before |
-/// | [`resume`](Self::resume) | no sessions |
+/// | [`resume`](Self::resume) | no sessions: a message that was written as the server died is lost, and nothing tells |
 #[derive(Clone)]
 #[must_use = "settings do nothing until they are opened"]
 pub struct Client {
@@ -173,8 +176,10 @@ impl Client {
     }
 
     /// Sets the bounds of messages and frames, and the sizes of buffers. A larger read buffer is faster where much comes, and
-    /// is held by every connection. A message that does not fit into `max_write_buffer_size` with its frame is [dropped](Event::Dropped).
-    pub fn limits(self, limits: WebSocketConfig) -> Self {
+    /// is held by every connection. A message that does not fit into `max_write_buffer_size` with its frame is [dropped](Event::Dropped). That
+    /// bound is 150 bytes at least: a close with its reason, a ping and a session's first word take no more.
+    pub fn limits(self, mut limits: WebSocketConfig) -> Self {
+        limits.max_write_buffer_size = limits.max_write_buffer_size.max(CONTROL);
         self.with(|settings| settings.limits = limits)
     }
 
@@ -191,7 +196,11 @@ impl Client {
         self
     }
 
-    /// Keeps a [session](crate::session), with a server that does so too: what a connection loses is sent again with the next.
+    /// Keeps a [session](crate::session), with a server that does so too: what a connection loses is sent again with the next, and each message comes
+    /// once.
+    ///
+    /// Without a session a message goes over one connection, once. What the system had taken to send when the server died is lost, and nothing tells: only the
+    /// server could. Choose a session where no message may be lost.
     pub fn resume(self, resume: Resume) -> Self {
         self.with(|settings| settings.resume = Some(resume))
     }
@@ -200,7 +209,7 @@ impl Client {
     /// told as [`Event::Dropped`], before [`Event::Cold`]. Default: all, but those that were meant for another user's session
     /// ([`Cold::WrongUser`]). An application that numbers its messages itself, and sends again what the server says it lacks, carries none.
     ///
-    /// If it panics, the message and all that it was not asked about yet are told as [`Event::Dropped`]; after [`Event::Cold`] the panic goes on to who
+    /// If it panics, the message and all that it was not asked about yet are told as [`Event::Dropped`]. Then the panic goes on to the task that
     /// polls the socket.
     pub fn carries(self, carries: impl Fn(Cold, &Message) -> bool + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.carries = Arc::new(carries))
@@ -212,7 +221,8 @@ impl Client {
         self.with(|settings| settings.tls.choose(connector))
     }
 
-    /// Is told of everything that happens.
+    /// Is told of everything that happens. If it panics, it is told the rest of this step all the same. Then the panic goes on to the task that polls the
+    /// socket.
     pub fn observer(self, observer: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.observer = Some(Arc::new(observer)))
     }

@@ -92,7 +92,8 @@ impl Handle {
         Self { shared }
     }
 
-    /// Puts a message into the outbox, and waits for room if the outbox is set so. Sent is another thing than taken.
+    /// Puts a message into the outbox, and waits for room if the outbox is set so. Taken is not sent, and sent is not received: without a
+    /// [session](crate::Client::resume) what a connection has written may be lost with it, and nothing tells.
     ///
     /// # Errors
     ///

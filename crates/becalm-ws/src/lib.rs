@@ -25,6 +25,7 @@ pub mod server;
 pub mod session;
 mod settings;
 mod socket;
+mod teller;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 mod tls;
 mod trust;

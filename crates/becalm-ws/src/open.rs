@@ -22,6 +22,7 @@ use crate::handle::Shared;
 use crate::heartbeat::{Beat, Pulse};
 use crate::session::{HEAD, ProtocolError, Resuming, Taken};
 use crate::settings::Settings;
+use crate::teller::Teller;
 use crate::unflushed::Unflushed;
 use crate::{Ended, Event};
 
@@ -114,7 +115,7 @@ impl Open {
     /// Sends what waits; reads unless there is a message already that nobody has fetched.
     pub fn poll(
         &mut self,
-        client: &Settings,
+        client: &mut Teller,
         shared: &Shared,
         mut session: Option<&mut Resuming>,
         (has_waiting, is_to_read): (bool, bool),
@@ -132,11 +133,19 @@ impl Open {
                 return ended;
             }
             let has_session = session.is_some();
+            let mut has_room = false;
             let sent = match session.as_deref_mut() {
-                None if has_waiting => self.send(client, shared, context),
+                None if has_waiting => self.send(client, shared, &mut has_room, context),
                 None => Ok(()),
-                Some(session) => self.send_for(session, client, shared, now, context),
+                Some(session) => {
+                    let outbox = (shared, &mut has_room);
+                    self.send_for(session, client, outbox, now, context)
+                }
             };
+            // Also where the connection has broken: who waits for room is not to wait for the next.
+            if has_room {
+                shared.has_room();
+            }
             self.send_last(has_session, context);
             match (read, sent) {
                 (Some(Read::Came(came)), _) => {
@@ -210,7 +219,7 @@ impl Open {
 
     fn read(
         &mut self,
-        client: &Settings,
+        client: &mut Teller,
         shared: &Shared,
         mut session: Option<&mut Resuming>,
         now: Instant,
@@ -266,7 +275,7 @@ impl Open {
     fn taken(
         &mut self,
         taken: Result<Taken, ProtocolError>,
-        client: &Settings,
+        client: &mut Teller,
         shared: &Shared,
         now: Instant,
         context: &mut Context<'_>,
@@ -350,11 +359,11 @@ impl Open {
 
     fn send(
         &mut self,
-        client: &Settings,
+        client: &mut Teller,
         shared: &Shared,
+        has_room: &mut bool,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
-        let mut has_room = false;
         self.is_behind = true;
         while self.closing.is_none() && self.is_behind {
             match self.poll_ready(context) {
@@ -369,7 +378,7 @@ impl Open {
             // It would be too long for every connection.
             if !self.room.takes(message.len()) {
                 client.tell(Event::Dropped(&message));
-                has_room = true;
+                *has_room = true;
                 continue;
             }
             let length = message.len();
@@ -389,10 +398,7 @@ impl Open {
                 }
                 return Err(error);
             }
-            has_room = true;
-        }
-        if has_room {
-            shared.has_room();
+            *has_room = true;
         }
         Ok(())
     }
@@ -401,16 +407,17 @@ impl Open {
     fn send_for(
         &mut self,
         session: &mut Resuming,
-        client: &Settings,
-        shared: &Shared,
+        client: &mut Teller,
+        (shared, has_room): (&Shared, &mut bool),
         now: Instant,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
-        let mut has_room = false;
         while self.closing.is_none() {
+            let mut fits = usize::MAX;
             let longest = || {
                 let waiting = shared.lock().outbox.first_length();
-                HEAD + waiting.max(session.next_length())
+                fits = waiting.max(session.next_length());
+                HEAD + fits
             };
             match self.poll_room(longest, context) {
                 Poll::Ready(ready) => ready?,
@@ -420,9 +427,10 @@ impl Open {
                 shared
                     .lock()
                     .outbox
-                    .pop_if(|message| session.has_room(message))
+                    // Another may be the oldest by now: it has driven the other out.
+                    .pop_if(|message| message.len() <= fits && session.has_room(message))
             };
-            has_room |= waiting.is_some();
+            *has_room |= waiting.is_some();
             let next = match waiting {
                 Some(message) if is_data(&message) => {
                     // It would be too long for every connection.
@@ -444,9 +452,6 @@ impl Open {
             };
             self.is_unflushed = true;
             Pin::new(&mut self.wire).start_send(next)?;
-        }
-        if has_room {
-            shared.has_room();
         }
         Ok(())
     }

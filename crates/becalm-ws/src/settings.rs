@@ -73,14 +73,6 @@ pub struct Dialling {
     pub resumes: Option<SessionId>,
 }
 
-impl Settings {
-    pub(crate) fn tell(&self, event: Event<'_>) {
-        if let Some(observer) = &self.observer {
-            observer(event);
-        }
-    }
-}
-
 /// Idle connections are many, and each holds its buffers.
 pub(crate) fn small_buffers() -> WebSocketConfig {
     let limits = WebSocketConfig::default();

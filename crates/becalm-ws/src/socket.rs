@@ -19,13 +19,14 @@ use crate::handle::{Look, Order, Shared};
 use crate::open::{Came, Open, Wire};
 use crate::session::Resuming;
 use crate::settings::Settings;
+use crate::teller::Teller;
 use crate::trust::Trust;
 use crate::wakers::Half;
 use crate::{Dialling, Ended, Event, GaveUp, Refused, State};
 
 /// What both halves of a [`WebSocket`](crate::WebSocket) share.
 pub(crate) struct Socket {
-    pub client: Arc<Settings>,
+    pub client: Teller,
     /// It hands tickets of admission on to the next dial.
     pub machine: Reconnector<String>,
     pub link: Link,
@@ -86,7 +87,7 @@ impl Socket {
             .map(|resume| Box::new(Resuming::new(resume, &client.limits)));
         Ok(Self {
             machine,
-            client,
+            client: Teller::new(client),
             link: Link::None,
             waker: Some(Waker::from(Arc::clone(&shared))),
             shared,
@@ -115,7 +116,20 @@ impl Socket {
         let waker = waker.unwrap_or_else(|| Waker::from(Arc::clone(&self.shared)));
         let driven = self.drive_on(side, task, look, &mut Context::from_waker(&waker));
         self.waker = Some(waker);
+        if self.client.has_panicked() {
+            self.goes_on(driven);
+            return Poll::Pending;
+        }
         driven
+    }
+
+    /// A panic of an observer or a hook goes on. What the socket came to is told when it is polled next.
+    #[cold]
+    fn goes_on(&mut self, driven: Poll<Option<GaveUp>>) {
+        if let Poll::Ready(Some(gave_up)) = driven {
+            self.ended = Some(gave_up.ended);
+        }
+        self.client.go_on();
     }
 
     /// Whether wire and timer wake it, and have not.
@@ -200,7 +214,7 @@ impl Socket {
             Some(session) => session.reads(is_for_sink),
         };
         let came = open.poll(
-            &self.client,
+            &mut self.client,
             &self.shared,
             session,
             (has_waiting, is_to_read),
@@ -288,7 +302,7 @@ impl Socket {
         match &mut self.link {
             Link::Open(open) => {
                 let session = self.session.as_deref_mut();
-                open.close(frame, until, &self.client, &self.shared, session);
+                open.close(frame, until, &mut self.client, &self.shared, session);
             }
             Link::Dialling(..) | Link::None => self.link = Link::None,
         }
@@ -333,7 +347,7 @@ impl Socket {
             resumes: self.session.as_ref().and_then(|session| session.id()),
         };
         self.ticket.clone_from(&dial.handed);
-        let dial_it = dialled(Arc::clone(&self.client), dialling, dial.handed);
+        let dial_it = dialled(Arc::clone(self.client.settings()), dialling, dial.handed);
         // It begins outside of every retry, whichever task polls it.
         self.link = Link::Dialling(dial.id, Box::pin(becalm::detached(dial_it)));
     }
@@ -495,5 +509,8 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         self.end();
+        if !std::thread::panicking() {
+            self.client.go_on();
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::Event;
 use crate::carried::is_data;
 use crate::handle::Shared;
 use crate::session::{HEAD, Resuming};
-use crate::settings::Settings;
+use crate::teller::Teller;
 
 impl Open {
     /// Begins to close: what waits is sent first, the frame after it.
@@ -23,7 +23,7 @@ impl Open {
         &mut self,
         frame: Option<CloseFrame>,
         until: Instant,
-        client: &Settings,
+        client: &mut Teller,
         shared: &Shared,
         session: Option<&mut Resuming>,
     ) {

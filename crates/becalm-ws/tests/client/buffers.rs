@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becalm_ws::session::{Resume, SessionSettings};
-use becalm_ws::{Client, Event, Message, Overflow, WebSocketConfig};
+use becalm_ws::{Client, CloseCode, CloseFrame, Event, Message, Overflow, WebSocketConfig};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio::sync::Notify;
 
@@ -194,4 +194,76 @@ async fn what_waits_for_room_beside_others_does_not_spin() {
         assert!(!sends(100_000).await);
     }
     assert!((1..20).contains(&polls), "{polls}");
+}
+
+/// What drives the oldest out does so while a connection sends: the next may be longer than the one that it has made room for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_drives_others_out_breaks_no_connection_and_each_is_told_once() {
+    const MESSAGES: usize = 20_000;
+    for resumes in [false, true] {
+        let counts = Arc::new(Mutex::new(vec![[0; 2]; MESSAGES]));
+        let count = {
+            let counts = Arc::clone(&counts);
+            move |message: &Message, what: usize| {
+                let number: usize = message.to_string().trim().parse().unwrap();
+                counts.lock().unwrap()[number][what] += 1;
+            }
+        };
+        let arrives = count.clone();
+        let server = hearing(resumes, None, move |message| arrives(message, 0)).await;
+        let client = server.client().limits(small(100, 400));
+        let client = client.outbox(1_000, Overflow::DropOldest);
+        let client = perhaps_resuming(client, resumes).observer(move |event| match event {
+            Event::Unconfirmed(message) => panic!("{message}"),
+            Event::Dropped(message) => count(message, 1),
+            _ => (),
+        });
+        let mut feed = client.open().unwrap();
+        let handle = feed.handle();
+        assert!(within(feed.next()).await.unwrap().is_ok());
+        let sends = tokio::task::spawn_blocking(move || {
+            for number in 0..MESSAGES {
+                let width = [10, 300, 150, 20][number % 4];
+                handle.try_send(format!("{number:width$}")).unwrap();
+            }
+            handle.close(None);
+        });
+        assert!(within(feed.next()).await.is_none());
+        sends.await.unwrap();
+        within(async {
+            while server.live() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        drop(feed);
+        assert_eq!(server.dials(), 1, "{resumes}");
+        let counts = counts.lock().unwrap();
+        let wrong = counts
+            .iter()
+            .position(|[came, dropped]| came + dropped != 1);
+        assert_eq!(wrong, None, "{resumes} {:?}", wrong.map(|at| counts[at]));
+        assert!(counts.iter().any(|it| it[1] == 1), "{resumes}");
+    }
+}
+
+#[tokio::test]
+async fn a_close_with_a_long_reason_goes_out_whatever_the_buffer() {
+    for resumes in [false, true] {
+        for most in [1, 6, 20, 139, 150] {
+            let server = hearing(resumes, None, |_| ()).await;
+            let client = server.client().limits(small(0, most));
+            let client = client.patience(Duration::from_secs(5), Duration::from_secs(60));
+            let mut feed = perhaps_resuming(client, resumes).open().unwrap();
+            let handle = feed.handle();
+            assert!(within(feed.next()).await.unwrap().is_ok(), "{most}");
+            handle.try_send("last").unwrap();
+            handle.close(Some(CloseFrame {
+                code: CloseCode::Normal,
+                reason: "r".repeat(123).into(),
+            }));
+            assert!(within(feed.next()).await.is_none(), "{resumes} {most}");
+            assert_eq!(server.dials(), 1, "{resumes} {most}");
+        }
+    }
 }

@@ -1,11 +1,14 @@
 //! What does a hook of the application that panics cost? No message goes without a word, and the socket goes on.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use becalm_ws::session::{Resume, SessionSettings};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio::sync::Notify;
+
+use becalm_ws::{Event, Message, Overflow};
 
 use crate::server::Server;
 use crate::sessions::{Seen, echo};
@@ -42,7 +45,7 @@ async fn what_a_hook_that_panics_was_asked_about_is_told_and_what_it_carried_goe
         handle.try_send(format!("{name}{:800}", "")).unwrap();
     }
     within(async {
-        let nothing = tokio::time::timeout(std::time::Duration::from_millis(100), feed.next());
+        let nothing = tokio::time::timeout(Duration::from_millis(100), feed.next());
         assert!(nothing.await.is_err());
     })
     .await;
@@ -70,5 +73,90 @@ async fn what_a_hook_that_panics_was_asked_about_is_told_and_what_it_carried_goe
     for expected in ["everything", "second", "fresh"] {
         let came = within(feed.next()).await.unwrap().unwrap().to_string();
         assert_eq!(came.trim(), expected);
+    }
+}
+
+/// Whatever is told first, the observer panics at it, and hears of all the same.
+#[tokio::test]
+async fn an_observer_that_panics_is_told_the_rest_and_the_socket_goes_on() {
+    for resumes in [false, true] {
+        for panics_at in ["unconfirmed", "dropped", "ended", "opened", "closed"] {
+            let kill = Arc::new(Notify::new());
+            let killed = Arc::clone(&kill);
+            let server = Server::new(move |number, peer| {
+                let killed = Arc::clone(&killed);
+                async move {
+                    let sessions = SessionSettings::default().open();
+                    if !resumes {
+                        // It reads nothing of what comes.
+                        killed.notified().await;
+                        return drop(peer);
+                    }
+                    let socket = sessions.accept(peer, "ada").await.unwrap();
+                    killed.notified().await;
+                    drop((number, socket));
+                }
+            })
+            .await;
+            let told = Arc::<Mutex<Vec<String>>>::default();
+            let seen = Arc::clone(&told);
+            let client = server.client().outbox(4_000_000, Overflow::DropOldest);
+            let client = if resumes {
+                client.resume(Resume::default().window(150_000))
+            } else {
+                client
+            };
+            let client = client.observer(move |event| {
+                let number = |message: &Message| message.to_string().trim().to_owned();
+                let word = match event {
+                    Event::Unconfirmed(message) => format!("unconfirmed {}", number(message)),
+                    Event::Dropped(message) => format!("dropped {}", number(message)),
+                    Event::Ended(_) => "ended".into(),
+                    Event::Opened => "opened".into(),
+                    Event::Closed => "closed".into(),
+                    _ => return,
+                };
+                let panics = word.starts_with(panics_at);
+                seen.lock().unwrap().push(word);
+                assert!(!panics, "a fault");
+            });
+            let mut feed = client.open().unwrap();
+            let handle = feed.handle();
+            for number in 0..100 {
+                handle.try_send(format!("{number:60000}")).unwrap();
+            }
+            // Until it holds as much as the network takes, then it is lost and begins anew, then it is closed.
+            for step in 0..3 {
+                let has_gone_on = async {
+                    while let Err(panic) = AssertUnwindSafe(feed.next()).catch_unwind().await {
+                        let said = panic.downcast_ref::<&str>();
+                        assert_eq!(said, Some(&"a fault"));
+                    }
+                };
+                let _ = tokio::time::timeout(Duration::from_millis(300), has_gone_on).await;
+                match step {
+                    0 => kill.notify_one(),
+                    1 => handle.close(None),
+                    _ => (),
+                }
+            }
+            let dropped = AssertUnwindSafe(async move { drop(feed) });
+            let _ = dropped.catch_unwind().await;
+            let told = told.lock().unwrap();
+            let times = |word: &str| told.iter().filter(|told| *told == word).count();
+            for number in 0..100 {
+                let each =
+                    times(&format!("dropped {number}")) + times(&format!("unconfirmed {number}"));
+                // What a connection without a session has written is told no more.
+                assert!(
+                    each == 1 || !resumes && each == 0,
+                    "{resumes} {panics_at} {number}: {each}"
+                );
+            }
+            let has_panicked = told.iter().any(|word| word.starts_with(panics_at));
+            assert!(has_panicked, "{resumes} {panics_at}: {told:?}");
+            assert!(times("opened") > 1, "{resumes} {panics_at}: {told:?}");
+            assert_eq!(told.last().unwrap(), "closed", "{resumes} {panics_at}");
+        }
     }
 }
