@@ -32,14 +32,15 @@ fuzz_target!(|text: &str| {
             assert!(!printable(&finding.sentence).contains(char::is_control));
         }
         assert_eq!(
-            github(&bounded(&checked.findings, usize::MAX))
+            github(&bounded(&checked.findings, &checked.more, usize::MAX))
                 .lines()
                 .count(),
-            checked.findings.len()
+            checked.findings.len() + checked.more.len()
         );
         assert!(
             serde_json::from_str::<serde_json::Value>(&sarif(&bounded(
                 &checked.findings,
+                &checked.more,
                 usize::MAX
             )))
             .is_ok()

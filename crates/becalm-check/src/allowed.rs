@@ -8,7 +8,8 @@ use crate::code;
 use crate::document::Span;
 use crate::finding::Finding;
 
-const MARK: &str = "becalm: allow ";
+/// Where a comment lets something pass.
+pub const MARK: &str = "becalm: allow ";
 
 /// Takes out what comments of the file let pass, and tells of comments without a reason, and of those that let nothing pass.
 pub fn take(file: &str, text: &str, findings: &mut Vec<Finding>, allowed: &mut Vec<Finding>) {

@@ -1,5 +1,6 @@
 //! What is found in these files?
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 
 use crate::allowed;
@@ -47,8 +48,11 @@ pub fn check_and(
         })
         .collect();
     let shared = Shared::of(&together);
+    let mut settings = settings.clone();
+    // Which of them a comment is about is known at the end.
+    settings.every |= texts.iter().any(|it| it.contains(allowed::MARK));
     let by = By {
-        settings,
+        settings: &settings,
         shared: &shared,
     };
     let all: Vec<_> = (files.iter().zip(&texts).zip(&read))
@@ -60,11 +64,16 @@ pub fn check_and(
             .for_each(|(key, _)| key.asked.set(false));
     }
     let mut checked = Checked::default();
+    checked.counts.every = settings.every;
     for (((file, text), read), systems) in files.iter().zip(&texts).zip(&read).zip(&all) {
         of_file(*file, text, read, systems, &together, by, &mut checked);
     }
     unread(files, &read, &all, &mut checked);
-    checked.findings.append(&mut judge(&checked.mappings));
+    let judged = judge(&checked.mappings);
+    for finding in judged {
+        checked.push(finding);
+    }
+    checked.settle();
     for (file, read) in files.iter().zip(&read).filter(|(_, read)| read.is_list) {
         name_resources(file.name, read, &mut checked.findings);
     }
@@ -112,20 +121,11 @@ fn unread(
     all: &[Vec<Vec<&'static Row>>],
     checked: &mut Checked,
 ) {
-    let mut told: HashMap<&str, HashSet<Span>> = HashMap::new();
-    let names = code::ALL.iter().filter(|it| **it != code::NO_TOTAL_TIME);
-    let names: HashSet<&str> = names.map(|it| it.name).collect();
-    let is_about_a_key = |it: &&Finding| names.contains(it.code);
+    // Most files have nothing that may be unread.
+    let told = LazyCell::new(|| told(checked));
     let mut found = Vec::new();
-    for it in checked.findings.iter().filter(is_about_a_key) {
-        told.entry(&*it.file).or_default().insert(it.span);
-    }
-    for it in &checked.mappings {
-        let lost = it.lost.iter().filter_map(|it| it.span);
-        told.entry(&*it.file).or_default().extend(lost);
-    }
     for ((file, read), systems) in files.iter().zip(read).zip(all) {
-        let told = told.remove(file.name).unwrap_or_default();
+        let told = |span: Span| told.get(file.name).is_some_and(|it| it.contains(&span));
         for (tree, rows) in read
             .trees
             .iter()
@@ -137,7 +137,33 @@ fn unread(
             shape::of_known(file.name, tree, &systems, &told, &mut found);
         }
     }
-    checked.findings.append(&mut found);
+    drop(told);
+    for finding in found {
+        checked.push(finding);
+    }
+}
+
+/// The places of each file that findings are about already.
+fn told(checked: &Checked) -> HashMap<&str, HashSet<Span>> {
+    let mut told: HashMap<&str, HashSet<Span>> = HashMap::new();
+    let names = code::ALL.iter().filter(|it| **it != code::NO_TOTAL_TIME);
+    let names: HashSet<&str> = names.map(|it| it.name).collect();
+    for it in &checked.findings {
+        if names.contains(it.code) {
+            told.entry(&*it.file).or_default().insert(it.span);
+        }
+    }
+    for (file, beyond) in checked.beyond.iter() {
+        let beyond = beyond.iter().filter(|it| names.contains(it.kind.0));
+        told.entry(file)
+            .or_default()
+            .extend(beyond.map(|it| it.span));
+    }
+    for it in &checked.mappings {
+        let lost = it.lost.iter().filter_map(|it| it.span);
+        told.entry(&*it.file).or_default().extend(lost);
+    }
+    told
 }
 
 fn of_file<'a>(
@@ -169,26 +195,23 @@ fn of_file<'a>(
     // A resource of Kubernetes may hold another system's file as a text, and is not that file.
     let is_tree = is_named(file, TREES) || systems.iter().any(|it| !it.is_empty());
     if !is_tree {
-        let before = (found.findings.len(), found.mappings.len());
+        let before = found.size();
         let is_own = !by.recognised(Form::Text, &whole).is_empty();
         if by.read_as(&by.of_form(Form::Text, &whole), whole, found) {
-            if !is_own && before == (found.findings.len(), found.mappings.len()) {
+            if !is_own && before == found.size() {
                 nothing_of_named(file, by, found);
             }
             return;
         }
     }
-    let before = (found.findings.len(), found.mappings.len());
+    let before = found.size();
     let inner = |files: &[File<'_>]| check(files, by.settings);
     let is_record = embedded::records(file.name, text, inner, found);
     let is_known = of_trees(file, text, read, systems, whole, by, found) || is_record;
     if !is_known && is_tree && by.read_as(&by.named(Form::Text), whole, found) {
         return;
     }
-    if is_known
-        && before == (found.findings.len(), found.mappings.len())
-        && systems.iter().all(Vec::is_empty)
-    {
+    if is_known && before == found.size() && systems.iter().all(Vec::is_empty) {
         nothing_of_named(file, by, found);
     }
     if is_tree || !is_record {
@@ -282,7 +305,7 @@ fn nothing_of_named(file: File<'_>, by: By<'_>, found: &mut Checked) {
         remedy,
     );
     finding.severity = Severity::Error;
-    found.findings.push(finding);
+    found.push(finding);
 }
 
 /// What holds no retries is a note.
@@ -309,7 +332,7 @@ fn template_of(
     });
     let remedy = "check what the tool prints, such as `helm template . | becalm check -`";
     let finding = Finding::new(file, span, code::TEMPLATE, sentence, remedy);
-    found.findings.push(demoted(finding, holds_retries));
+    found.push(demoted(finding, holds_retries));
 }
 
 fn of_toml<'a>(
@@ -334,11 +357,11 @@ fn of_toml<'a>(
 
 fn cannot_read(file: &str, span: Span, sentence: String, holds_retries: bool, found: &mut Checked) {
     let finding = Finding::new(file, span, code::CANNOT_READ, sentence, "");
-    found.findings.push(demoted(finding, holds_retries));
+    found.push(demoted(finding, holds_retries));
 }
 
 fn unknown(file: File<'_>, span: Span, found: &mut Checked) {
-    found.findings.push(Finding::new(
+    found.push(Finding::new(
         file.name,
         span,
         code::UNKNOWN_SYSTEM,
@@ -350,7 +373,7 @@ fn unknown(file: File<'_>, span: Span, found: &mut Checked) {
 fn keys_that_stand_twice(file: File<'_>, tree: &Node, found: &mut Checked) {
     let tables = tree.walk().filter(|it| it.entries().len() > 1);
     for key in tables.flat_map(Node::repeated_keys) {
-        found.findings.push(Finding::new(
+        found.push(Finding::new(
             file.name,
             key.span,
             code::KEY_TWICE,
@@ -433,14 +456,14 @@ impl<'a> By<'a> {
             let version = self.version(row.system);
             let version = version.unwrap_or_else(|| row.system.newest());
             let mut reading = Reading::new(document, row.system, version);
+            reading.counts = std::mem::take(&mut found.counts);
             (row.read)(&mut reading, self.shared);
             reading.end();
             // What is so in the whole system is told once.
             reading.findings.retain(|it| {
                 !weight::is_of_system(it) || found.told_once.insert((row.system.name, it.code))
             });
-            found.findings.append(&mut reading.findings);
-            found.mappings.append(&mut reading.mappings);
+            found.take(reading);
         }
         !systems.is_empty()
     }

@@ -7,6 +7,7 @@ use crate::checked::Checked;
 use crate::code;
 use crate::document::{Key, Node, Span, Value};
 use crate::file::File;
+use crate::kept::More;
 use crate::mapping::Origin;
 
 /// Has the files of a resource that holds files checked; whether there is anything that a system reads, or that looks like retries.
@@ -133,7 +134,12 @@ fn of_held(
         }
     }
     let is_any = !inner.findings.is_empty() || !inner.mappings.is_empty();
-    found.findings.append(&mut inner.findings);
+    inner.findings.drain(..).for_each(|it| found.push(it));
+    for more in &inner.more {
+        let kind = (more.code, more.severity);
+        let place = place(&more.file).map_or(more.span, |it| it.key);
+        More::add(&mut found.more, kind, more.findings, (file, place));
+    }
     found.mappings.append(&mut inner.mappings);
     is_any
 }

@@ -21,7 +21,10 @@ mod file;
 mod finding;
 mod hints;
 mod judged;
+mod kept;
 pub mod layers;
+#[cfg(test)]
+mod linear;
 mod lints;
 mod list;
 mod mapping;
@@ -47,6 +50,7 @@ pub use evidence::Evidence;
 pub use file::File;
 pub use finding::Finding;
 pub use judged::keeps_down;
+pub use kept::More;
 pub use mapping::{Draft, Mapping, NotExpressible, Origin};
 pub use reading::Reading;
 pub use severity::Severity;

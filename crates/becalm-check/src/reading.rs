@@ -11,6 +11,7 @@ use crate::code::{self, Code};
 use crate::document::{Document, Node, Span};
 use crate::evidence::Evidence;
 use crate::finding::Finding;
+use crate::kept::{Beyond, Counts};
 use crate::lints;
 use crate::mapping::{Draft, Mapping};
 use crate::system::System;
@@ -36,11 +37,27 @@ pub struct Reading<'a> {
     pub(crate) below: Option<Below<'a>>,
     pub(crate) system: &'static System,
     pub(crate) findings: Vec<Finding>,
+    pub(crate) counts: Counts,
+    /// Those that are not kept, with their files.
+    pub(crate) beyond: Vec<(&'a str, Beyond)>,
     told: HashSet<Once>,
     /// Findings up to the last mapping.
     mapped: usize,
     pub(crate) mappings: Vec<Mapping>,
 }
+
+/// A text that is made where it is kept alone.
+pub(crate) struct Later<F>(pub F);
+
+impl<F: FnOnce() -> String> From<Later<F>> for String {
+    fn from(later: Later<F>) -> Self {
+        later.0()
+    }
+}
+
+/// How much a reading had found at some time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark(usize, usize);
 
 /// What is told once: a code at a place of a file, of retries that may stand at a place of another.
 type Once = (String, Span, &'static str, Option<(String, Span)>);
@@ -60,6 +77,8 @@ impl<'a> Reading<'a> {
             below: None,
             system,
             findings: Vec::new(),
+            counts: Counts::default(),
+            beyond: Vec::new(),
             told: HashSet::new(),
             mapped: 0,
             mappings: Vec::new(),
@@ -75,8 +94,27 @@ impl<'a> Reading<'a> {
         remedy: impl Into<String>,
     ) {
         let file = self.document.file;
-        self.findings
-            .push(Finding::new(file, span, code, sentence, remedy));
+        let kind = (code.name, code.severity);
+        if self.below.is_some() || weight::may_change(code.name) || self.counts.keep(kind) {
+            self.findings
+                .push(Finding::new(file, span, code, sentence, remedy));
+        } else {
+            let beyond = Beyond::new(kind, span, &sentence.into());
+            self.beyond.push((file, beyond));
+        }
+    }
+
+    /// How much was found so far.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.findings.len(), self.beyond.len())
+    }
+
+    /// The code and the place of each finding since.
+    pub(crate) fn since(&self, mark: Mark) -> impl Iterator<Item = (&'static str, Span)> {
+        let kept = self.findings.iter().skip(mark.0);
+        let beyond = self.beyond.iter().skip(mark.1);
+        kept.map(|it| (it.code, it.span))
+            .chain(beyond.map(|(_, it)| (it.kind.0, it.span)))
     }
 
     /// Notes a finding that is worth knowing, and that no change of this file mends.

@@ -3,8 +3,6 @@
 //! A key in a place where a system does not read it, a name that is not its own, and the retries of systems that are not read look
 //! the same to a reader: nothing asks for them.
 
-use std::collections::HashSet;
-
 use crate::chart::is_values;
 use crate::code;
 use crate::document::{Node, Span};
@@ -19,7 +17,7 @@ pub fn of_known(
     file: &str,
     tree: &Node,
     systems: &[&System],
-    told: &HashSet<Span>,
+    told: &dyn Fn(Span) -> bool,
     found: &mut Vec<Finding>,
 ) {
     let mut left = Gathered::default();
@@ -69,7 +67,7 @@ pub fn of_known(
 /// A document of no system that is read; whether there is anything that looks like retries.
 pub fn of_unknown(file: &str, tree: &Node, found: &mut Vec<Finding>) -> bool {
     let mut left = Gathered::default();
-    gather(tree, &HashSet::new(), &mut Vec::new(), &mut left);
+    gather(tree, &|_| false, &mut Vec::new(), &mut left);
     let is_any = left.tell(file, found);
     let [first, rest @ ..] = &left.keys[..] else {
         return is_any;
@@ -194,7 +192,7 @@ const HEADERS: &[&str] = list!(
 /// Keys with their paths. What stands in one of them is not told again.
 fn gather<'n>(
     node: &'n Node,
-    told: &HashSet<Span>,
+    told: &dyn Fn(Span) -> bool,
     path: &mut Vec<&'n str>,
     left: &mut Gathered<'n>,
 ) {
@@ -224,7 +222,7 @@ fn gather<'n>(
         [.., "headers", "request" | "response", "set" | "add"] | [.., "match", "headers"]
     );
     for (key, value) in node.entries() {
-        if told.contains(&key.span) {
+        if told(key.span) {
             continue;
         }
         let here = |path: &[&'n str]| Left {
@@ -240,7 +238,7 @@ fn gather<'n>(
             continue;
         }
         if let Some(word) = value.text().and_then(word_of_text)
-            && !told.contains(&value.span)
+            && !told(value.span)
         {
             left.texts.push((here(path), word));
             continue;
@@ -253,7 +251,7 @@ fn gather<'n>(
                     && (key.name == *name || place.is_empty() && is_called(key, name))
             })
         };
-        if key.asked.get() == Some(false) && !told.contains(&value.span) && !is_own() {
+        if key.asked.get() == Some(false) && !told(value.span) && !is_own() {
             left.keys.push(here(path));
             continue;
         }

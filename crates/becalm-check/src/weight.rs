@@ -57,16 +57,19 @@ const FEW: u32 = 4;
 
 /// What a finding is where the file says nothing about retrying, and the system does it by itself.
 pub fn of_default(finding: &mut Finding) {
-    let is_danger = Lint::CODES.contains(&finding.code) || is_one_of(finding, &OF_SYSTEM);
-    if is_danger && finding.severity == Severity::Warning {
+    if may_change(finding.code) && finding.severity == Severity::Warning {
         finding.severity = Severity::Note;
     }
 }
 
+/// Whether findings of this code may become notes once their mapping is known.
+pub fn may_change(code: &str) -> bool {
+    Lint::CODES.contains(&code) || OF_SYSTEM.iter().any(|it| it.name == code)
+}
+
 /// Whether a note is about the system, and so is told once for all that is checked.
 pub fn is_of_system(finding: &Finding) -> bool {
-    finding.severity == Severity::Note
-        && (Lint::CODES.contains(&finding.code) || is_one_of(finding, &OF_SYSTEM))
+    finding.severity == Severity::Note && may_change(finding.code)
 }
 
 /// What a system does by itself.
@@ -79,10 +82,6 @@ const OF_SYSTEM: [code::Code; 7] = [
     code::FLOOR_TIMES_CLIENTS,
     code::REPEATS_BY_DEFAULT,
 ];
-
-fn is_one_of(finding: &Finding, codes: &[code::Code]) -> bool {
-    codes.iter().any(|it| it.name == finding.code)
-}
 
 /// Whether it is told: not what another lint says already, and nothing about answers where none is repeated.
 pub fn is_told(mapping: &Mapping, lint: &Lint, all: &[Lint]) -> bool {

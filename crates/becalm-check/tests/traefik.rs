@@ -170,7 +170,9 @@ fn many_labels_are_all_read() {
             "  w{at}: {{labels: [traefik.http.middlewares.m.retry.atempts=4]}}"
         );
     }
-    assert!(of("c.yaml", &text).findings.len() >= 40_000);
+    let checked = of("c.yaml", &text);
+    let more: usize = checked.more.iter().map(|it| it.findings).sum();
+    assert!(checked.findings.len() + more >= 40_000);
 }
 
 #[test]

@@ -36,6 +36,44 @@ error[no-such-field]: envoy 1.40 has no field `retry_budget` in a RetryPolicy,
     assert_eq!(code, 0);
 }
 
+/// Of each kind the first are kept, and each output says how many more there are.
+#[test]
+fn many_findings_of_a_kind_are_counted_in_each_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let entries = vec!["{\"name\": [{}]}"; 10_501].join(",\n");
+    let text = format!("{{\"methodConfig\": [\n{entries}\n]}}\n");
+    fs::write(folder.path().join("a.json"), text).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = becalm(&[&["check", "a.json"], arguments].concat(), folder.path());
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let (code, text) = run(&["--strict"]);
+    assert_eq!(code, Some(1));
+    assert!(text.starts_with("1 file: 10,500 errors,"), "{text}");
+    assert!(
+        text.contains("error[refused]: and 500 more findings"),
+        "{text}"
+    );
+    let more = "and 10,400 more findings of this kind";
+    let (_, json) = run(&["--json", "--sarif", "a.sarif", "--report", "a.html"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["more"][0]["findings"], 10_400);
+    assert!(run(&["--github"]).1.contains(more));
+    for written in ["a.sarif", "a.html"] {
+        let written = fs::read_to_string(folder.path().join(written)).unwrap();
+        assert!(written.contains(more), "{written}");
+    }
+    let (_, all) = run(&["--all"]);
+    assert_eq!(all.matches("error[refused]").count(), 10_500);
+    assert_eq!(run(&["--write-baseline", "known"]).0, Some(0));
+    let (code, text) = run(&["--strict", "--baseline", "known"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.starts_with("1 file: 0 errors,"), "{text}");
+}
+
 #[test]
 fn what_is_strict_fails_and_what_cannot_be_read_exits_with_2() {
     assert_eq!(check(&["--strict", ENVOY]).0, 1);

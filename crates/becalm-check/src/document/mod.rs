@@ -2,6 +2,7 @@
 
 mod bounds;
 mod comments;
+mod json;
 mod node;
 pub(crate) mod properties;
 pub(crate) mod toml;
@@ -11,6 +12,8 @@ use std::borrow::Cow;
 
 pub use bounds::{DEEPEST, LONGEST};
 pub(crate) use node::Asked;
+#[cfg(test)]
+pub(crate) use node::LOOKED_AT;
 pub use node::{Key, Node, Span, Value};
 pub(crate) use yaml::{Unread, documents};
 

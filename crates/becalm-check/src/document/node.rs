@@ -1,7 +1,10 @@
 //! What is a value of a tree, and where does it stand?
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::hints::looks_like_retries;
 
 /// A place in a file: the first line of what stands there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -33,6 +36,39 @@ pub struct Node {
     pub span: Span,
     /// What it is.
     pub value: Value,
+}
+
+/// Names of keys, and whether they look like retries: a file has few, many times.
+#[derive(Debug, Default)]
+pub(crate) struct Names(HashMap<String, bool>);
+
+/// So many are known again.
+const NAMES: usize = 1000;
+
+impl Names {
+    /// A scalar as a key.
+    pub fn key(&mut self, node: Node) -> Key {
+        let name = match node.value {
+            Value::Scalar { text, .. } => text,
+            _ => String::new(),
+        };
+        let mut key = Key::new(node.span, name);
+        let is_known = self.0.get(&key.name).copied();
+        let is_of_retries = is_known.unwrap_or_else(|| looks_like_retries(&key.name));
+        if is_known.is_none() && self.0.len() < NAMES {
+            self.0.insert(key.name.clone(), is_of_retries);
+        }
+        if is_of_retries {
+            key.asked = Asked::watched();
+        }
+        key
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often a node was asked for a key, or walked over.
+    pub static LOOKED_AT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
 /// What a value is. Texts are not resolved: `no`, `1e3` and `~` are what the file says.
@@ -111,6 +147,8 @@ impl Node {
 
     /// The key of this name with its value; of several the last, as parsers of JSON and Envoy have it.
     pub fn entry(&self, key: &str) -> Option<(&Key, &Self)> {
+        #[cfg(test)]
+        LOOKED_AT.set(LOOKED_AT.get() + 1);
         let found = self.entries().iter().rfind(|(it, _)| it.name == key);
         found.map(|(key, node)| {
             key.asked.set(true);
@@ -179,6 +217,8 @@ impl Node {
         let mut left = vec![self];
         std::iter::from_fn(move || {
             let node = left.pop()?;
+            #[cfg(test)]
+            LOOKED_AT.set(LOOKED_AT.get() + 1);
             match &node.value {
                 Value::List(items) => left.extend(items.iter().rev()),
                 Value::Table(entries) => left.extend(entries.iter().rev().map(|(_, it)| it)),

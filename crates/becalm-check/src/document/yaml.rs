@@ -3,14 +3,15 @@
 //! The parser's events are gathered here, so that depth, size and what aliases repeat are bounded before anything recurses. A
 //! document that cannot be read leaves the others as they are.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use granit_parser::{Event, Parser, ScalarStyle};
 
 use super::bounds::{DEEPEST, LONGEST};
 use super::comments::blanked;
-use super::node::{Asked, Key, Node, Span, Value};
-use crate::hints::{holds_retries, looks_like_retries};
+use super::json;
+use super::node::{Key, Names, Node, Span, Value};
+use crate::hints::holds_retries;
 use crate::template;
 
 /// Nodes that aliases may repeat in a file, and those that a merge copies.
@@ -57,13 +58,31 @@ pub fn documents(text: &str) -> Read {
             ..Read::default()
         };
     }
+    match json::document(text) {
+        Some(tree) => Read {
+            documents: vec![tree],
+            ..Read::default()
+        },
+        None => of_yaml(text),
+    }
+}
+
+/// Those of a text that may be all of YAML.
+fn of_yaml(text: &str) -> Read {
     let read = parsed(text);
-    let breaks = ['\u{85}', '\u{2028}', '\u{2029}'];
-    if read.unread.is_empty() || !text.contains(breaks) {
+    if read.unread.is_empty() {
         return read;
     }
-    // YAML 1.1 ends lines with them.
-    parsed(&text.replace(breaks, " "))
+    // YAML 1.1 ends lines with these letters, and its readers take a directive that follows a document without `...`.
+    let newer = text.replace(['\u{85}', '\u{2028}', '\u{2029}'], " ");
+    let newer = newer.replace("\n%YAML ", "\n#YAML ");
+    let newer = newer.replace("\n%TAG ", "\n#TAG ");
+    let again = parsed(&newer);
+    if again.unread.len() < read.unread.len() {
+        again
+    } else {
+        read
+    }
 }
 
 fn parsed(text: &str) -> Read {
@@ -133,8 +152,7 @@ struct Trees {
     /// Where a mapping in braces is the key of another: in a file that is meant, a template.
     doubled: Vec<Span>,
     is_within: bool,
-    /// Names of keys, and whether they look like retries: a file has few, many times.
-    names: HashMap<String, bool>,
+    names: Names,
 }
 
 impl Trees {
@@ -291,7 +309,7 @@ impl Trees {
             Some(Holds::Items(items)) => items.push(node),
             Some(Holds::Entries(entries, key)) => match key.take() {
                 Some(key) => entries.push((key, node)),
-                None => *key = Some(named(node, &mut self.names)),
+                None => *key = Some(self.names.key(node)),
             },
         }
         Ok(())
@@ -325,27 +343,6 @@ impl Trees {
     }
 }
 
-/// So many names of keys are known again.
-const NAMES: usize = 1000;
-
-fn named(node: Node, names: &mut HashMap<String, bool>) -> Key {
-    let span = node.span;
-    let name = match node.value {
-        Value::Scalar { text, .. } => text,
-        _ => String::new(),
-    };
-    let mut key = Key::new(span, name);
-    let is_known = names.get(&key.name).copied();
-    let is_of_retries = is_known.unwrap_or_else(|| looks_like_retries(&key.name));
-    if is_known.is_none() && names.len() < NAMES {
-        names.insert(key.name.clone(), is_of_retries);
-    }
-    if is_of_retries {
-        key.asked = Asked::watched();
-    }
-    key
-}
-
 /// Bounded itself, because what it looks at is.
 fn depth(node: &Node) -> usize {
     let inner = match &node.value {
@@ -354,4 +351,63 @@ fn depth(node: &Node) -> usize {
         Value::Table(entries) => entries.iter().map(|(_, it)| depth(it)).max(),
     };
     1 + inner.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_the_tree_of_yaml() {
+        for text in [
+            "{}",
+            "[]",
+            " \n[1, -2.5e+3,true ,null,\"\"]\n\n",
+            "{\"a\": {\"b\":[{\"c\":\"d\"}, {}]},\n  \"retries\" : 3,\r\n \"x\": [\n1\n]\n}",
+            "{\"é\": \"日本\", \"b\": \"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\", \"maxAttempts\": \"x\"}",
+            "[\"é\", {\"é\": \"ü😀\"}, 1]",
+            "{\"a\": 1, \"a\": 2, \"\": 3}",
+            "[[[[\"a\"]], \"it's # no comment\", \"{{ x }}\", \"a: b\"]]",
+        ] {
+            let own = json::document(text).unwrap_or_else(|| panic!("{text}"));
+            let read = of_yaml(text);
+            assert!(read.unread.is_empty(), "{text}");
+            assert_eq!(read.documents, [own], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_plain_json_is_left_to_yaml() {
+        for text in [
+            "",
+            "1",
+            "\"a\"",
+            "{a: 1}",
+            "[1,]",
+            "[1] x",
+            "{\"a\" 1}",
+            "[1 2]",
+            "[01 x]",
+            "[-]",
+            "[a]",
+            "{\"a\": {{ x }}}",
+            "[// a\n1]",
+            "[\"a\nb\"]",
+            "[\"\t\"]",
+            "[\"\\x41\"]",
+            "[\"\\ud83d\"]",
+            "{\"<<\": {\"a\": 1}}",
+            "[1",
+            "[\"a",
+            "[\"\u{85}\"]",
+            "[\"\u{feff}\"]",
+        ] {
+            assert_eq!(json::document(text), None, "{text}");
+        }
+        let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        assert!(
+            json::document(&deep(DEEPEST)).is_some()
+                && json::document(&deep(DEEPEST + 1)).is_none()
+        );
+    }
 }

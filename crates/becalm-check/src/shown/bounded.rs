@@ -2,11 +2,8 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
-use crate::document::Span;
 use crate::finding::Finding;
-use crate::severity::Severity;
+use crate::kept::More;
 
 /// How many findings of a kind are shown, unless all are asked for.
 pub const OF_A_KIND: usize = 100;
@@ -18,28 +15,10 @@ pub struct Bounded<'a> {
     /// In their order.
     pub shown: Vec<&'a Finding>,
     /// What is left out.
-    pub more: Vec<More<'a>>,
+    pub more: Vec<More>,
 }
 
-/// How many findings of a kind are left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct More<'a> {
-    /// Their code.
-    pub code: &'static str,
-    /// How bad they are.
-    pub severity: Severity,
-    /// How many they are.
-    pub findings: usize,
-    /// The file of the first.
-    #[serde(skip)]
-    pub file: &'a str,
-    /// Where the first stands.
-    #[serde(skip)]
-    pub span: Span,
-}
-
-impl More<'_> {
+impl More {
     /// `and 9,990 more findings of this kind`.
     pub fn sentence(&self) -> String {
         let plural = if self.findings == 1 { "" } else { "s" };
@@ -48,31 +27,26 @@ impl More<'_> {
     }
 }
 
-/// Keeps the first findings of each code and severity, and counts the others.
-pub fn bounded(findings: &[Finding], most: usize) -> Bounded<'_> {
+/// Shows the first findings of each code and severity, and counts the others with those that were not kept.
+pub fn bounded<'a>(findings: &'a [Finding], not_kept: &[More], most: usize) -> Bounded<'a> {
     let mut kinds: HashMap<_, usize> = HashMap::new();
     let mut bounded = Bounded {
         shown: Vec::new(),
         more: Vec::new(),
     };
     for it in findings {
-        let count = kinds.entry((it.code, it.severity)).or_default();
+        let kind = (it.code, it.severity);
+        let count = kinds.entry(kind).or_default();
         *count += 1;
         if *count <= most {
             bounded.shown.push(it);
-            continue;
+        } else {
+            More::add(&mut bounded.more, kind, 1, (&it.file, it.span));
         }
-        let mut more = bounded.more.iter_mut();
-        match more.find(|more| (more.code, more.severity) == (it.code, it.severity)) {
-            Some(more) => more.findings += 1,
-            None => bounded.more.push(More {
-                code: it.code,
-                severity: it.severity,
-                findings: 1,
-                file: &it.file,
-                span: it.span,
-            }),
-        }
+    }
+    for it in not_kept {
+        let kind = (it.code, it.severity);
+        More::add(&mut bounded.more, kind, it.findings, (&it.file, it.span));
     }
     bounded
 }
@@ -94,6 +68,7 @@ pub fn grouped(number: usize) -> String {
 mod tests {
     use super::*;
     use crate::code;
+    use crate::document::Span;
 
     #[test]
     fn many_of_a_kind_hide_no_other() {
@@ -104,7 +79,7 @@ mod tests {
         }
         let last = Finding::new("a", Span::new(20_000, 1, 1), code::REFUSED, "y", "");
         findings.push(last.clone());
-        let bounded = bounded(&findings, OF_A_KIND);
+        let bounded = bounded(&findings, &[], OF_A_KIND);
         assert_eq!((bounded.shown.len(), bounded.shown[100]), (101, &last));
         let more = &bounded.more[..];
         assert!(more.len() == 1 && more[0].span.line == 101, "{more:?}");

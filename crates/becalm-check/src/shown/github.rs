@@ -25,7 +25,7 @@ pub fn github(findings: &Bounded<'_>) -> String {
         command(
             &mut lines,
             it.severity,
-            it.file,
+            &it.file,
             it.span,
             it.code,
             &it.sentence(),
@@ -79,7 +79,7 @@ mod tests {
             "::set-output name=x::y",
         );
         assert_eq!(
-            github(&bounded(&[finding], 1)),
+            github(&bounded(&[finding], &[], 1)),
             "::error file=a%2Cline=9%3A%3Ax%0A%3A%3Aerror%3A%3Ay\\u{1b}.yaml,line=3,col=1,title=refused::\
              100 %25\\u{d}\\u{a}::error::no; ::set-output name=x::y\n"
         );

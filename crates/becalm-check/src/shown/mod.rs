@@ -7,7 +7,7 @@ mod printable;
 mod sarif;
 mod snippet;
 
-pub use bounded::{Bounded, More, OF_A_KIND, bounded, grouped};
+pub use bounded::{Bounded, OF_A_KIND, bounded, grouped};
 pub use github::github;
 pub use policy_file::policy_file;
 pub use printable::printable;

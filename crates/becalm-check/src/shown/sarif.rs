@@ -18,7 +18,7 @@ pub fn sarif(findings: &Bounded<'_>) -> String {
         result(rule(it.code), it.code, it.severity, place, &it.whole())
     });
     let results = shown.chain(findings.more.iter().map(|it| {
-        let place = (it.file, it.span);
+        let place = (&*it.file, it.span);
         result(rule(it.code), it.code, it.severity, place, &it.sentence())
     }));
     let document = json!({
@@ -113,7 +113,7 @@ mod tests {
             "no\u{1b}",
             "yes",
         );
-        let document: Value = serde_json::from_str(&sarif(&bounded(&[finding], 1))).unwrap();
+        let document: Value = serde_json::from_str(&sarif(&bounded(&[finding], &[], 1))).unwrap();
         let run = &document["runs"][0];
         let result = &run["results"][0];
         let rule = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();

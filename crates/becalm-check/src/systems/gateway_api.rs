@@ -14,6 +14,7 @@ use becalm::{Budget, Jitter, Policy};
 
 use super::kubernetes::{REFUSES, check, is_of, is_same};
 use super::methods;
+use super::resources::Resources;
 use crate::code;
 use crate::document::{Document, Key, Node, Span};
 use crate::evidence::Evidence;
@@ -91,7 +92,7 @@ const CONSTRAINT: &[&str] = &["budget", "minRetryRate"];
 
 const LEFT: &str = "left to the implementation";
 
-pub(super) fn read(reading: &mut Reading<'_>) {
+pub(super) fn read<'a>(reading: &mut Reading<'a>, resources: &Resources<'a>) {
     let document = reading.document;
     let Some(spec) = document.at(&["spec"]) else {
         return;
@@ -113,7 +114,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         check(reading, rule.get("retry"), "`retry`", RETRY);
         check(reading, rule.get("timeouts"), "`timeouts`", TIMEOUTS);
         if rule.get("retry").is_some_and(Node::is_table) {
-            of_rule(reading, spec, rule);
+            of_rule(reading, spec, rule, resources);
         }
         extended(reading, rule);
     }
@@ -134,7 +135,7 @@ fn extended(reading: &mut Reading<'_>, rule: &Node) {
     }
 }
 
-fn of_rule(reading: &mut Reading<'_>, spec: &Node, rule: &Node) {
+fn of_rule<'a>(reading: &mut Reading<'a>, spec: &Node, rule: &Node, resources: &Resources<'a>) {
     let Some((key, retry)) = rule.entry("retry") else {
         return;
     };
@@ -153,7 +154,7 @@ fn of_rule(reading: &mut Reading<'_>, spec: &Node, rule: &Node) {
     times(reading, &mut draft, rule);
     retry_on(reading, &mut draft, rule, retry);
     let names = names(spec, rule);
-    budget(reading, &mut draft, &names, key.span);
+    budget(reading, &mut draft, &names, key.span, resources);
     let name = format!("rule to {}", names.first().map_or("?", |it| &**it));
     reading.map(draft, name, names, key.span);
 }
@@ -246,14 +247,25 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, rule: &Node, retry: &N
 }
 
 /// Of an `XBackendTrafficPolicy` that is about the backend, in this file or another.
-fn budget(reading: &mut Reading<'_>, draft: &mut Draft, names: &[String], at: Span) {
-    let is_about = |it: &Node| {
+fn budget<'a>(
+    reading: &mut Reading<'a>,
+    draft: &mut Draft,
+    names: &[String],
+    at: Span,
+    resources: &Resources<'a>,
+) {
+    let is_about = |it: &Node, name: &str| {
         let targets = it.list(&["spec", "targetRefs"]);
         let mut targets = targets.iter().filter_map(|it| it.get("name")?.text());
         let is_policy = it.get("kind").and_then(Node::text) == Some("XBackendTrafficPolicy");
-        is_policy && targets.any(|target| names.iter().any(|name| is_same(name, target)))
+        is_policy && targets.any(|target| is_same(name, target))
     };
-    let found = reading.document.all().find(|(_, it)| is_about(it));
+    let file = reading.document.file;
+    let about = |name: &String| {
+        let mut attached = resources.attached(file, name);
+        attached.find(|(_, it)| is_about(it, name))
+    };
+    let found = names.iter().find_map(about);
     let found =
         found.and_then(|(file, it)| Some((file, it.get("spec")?.entry("retryConstraint")?)));
     if let Some((file, (key, constraint))) = found {

@@ -4,7 +4,7 @@ use crate::code;
 use crate::document::{Document, Key, Node, Value};
 use crate::hints::looks_like_retries;
 use crate::meant::{did_you_mean, slip_of};
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::system::Refuses;
 
 /// What the server does with a field that the schema of a resource does not have.
@@ -194,7 +194,7 @@ pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, fields:
         if fields.contains(&&*key.name) {
             continue;
         }
-        let remedy = did_you_mean(&key.name, "the fields", fields);
+        let remedy = Later(|| did_you_mean(&key.name, "the fields", fields));
         let sentence = format!(
             "{} has no field `{}` in {what}: {}",
             reading.who(),

@@ -20,6 +20,7 @@ mod linkerd;
 mod methods;
 mod nginx;
 mod resilience4j;
+mod resources;
 mod shared;
 mod spring;
 mod spring_cloud_gateway;
@@ -43,7 +44,7 @@ pub(crate) struct Row {
     pub read: for<'a> fn(&mut Reading<'a>, &'a Shared<'a>),
 }
 
-/// A system that needs nothing but the document and those beside it.
+/// A system that needs nothing but the document, or what all files have of one kind beside it.
 macro_rules! row {
     ($module:ident::$system:ident) => {
         Row {
@@ -52,19 +53,26 @@ macro_rules! row {
             read: |reading, _| $module::read(reading),
         }
     };
+    ($module:ident::$system:ident, $shared:ident) => {
+        Row {
+            read: |reading, shared| $module::read(reading, &shared.$shared),
+            system: &$module::$system,
+            recognises: |document, _| $module::recognises(document),
+        }
+    };
 }
 
 /// In the order in which they are told.
 pub(crate) const ALL: &[Row] = &[
-    row!(envoy::ENVOY),
     Row {
-        system: &istio::ISTIO,
-        recognises: |document, _| istio::recognises(document),
-        read: |reading, shared| istio::read(reading, &shared.istio),
+        system: &envoy::ENVOY,
+        recognises: |document, _| envoy::recognises(document),
+        read: |reading, shared| envoy::read(reading, shared.envoy()),
     },
-    row!(envoy_gateway::ENVOY_GATEWAY),
-    row!(gateway_api::GATEWAY_API),
-    row!(linkerd::LINKERD),
+    row!(istio::ISTIO, istio),
+    row!(envoy_gateway::ENVOY_GATEWAY, resources),
+    row!(gateway_api::GATEWAY_API, resources),
+    row!(linkerd::LINKERD, resources),
     Row {
         system: &ingress_nginx::INGRESS_NGINX,
         recognises: |document, _| ingress_nginx::recognises(document),
@@ -73,11 +81,7 @@ pub(crate) const ALL: &[Row] = &[
     row!(traefik::TRAEFIK),
     row!(kong::KONG),
     row!(contour::CONTOUR),
-    Row {
-        system: &dapr::DAPR,
-        recognises: |document, _| dapr::recognises(document),
-        read: |reading, shared| dapr::read(reading, &shared.dapr),
-    },
+    row!(dapr::DAPR, dapr),
     row!(kuma::KUMA),
     row!(grpc::GRPC),
     row!(spring_cloud_gateway::SPRING_CLOUD_GATEWAY),
@@ -88,11 +92,7 @@ pub(crate) const ALL: &[Row] = &[
         recognises: |document, shared| nginx::recognises(document, &shared.nginx),
         read: |reading, shared| nginx::read(reading, &shared.nginx),
     },
-    Row {
-        system: &haproxy::HAPROXY,
-        recognises: |document, _| haproxy::recognises(document),
-        read: |reading, shared| haproxy::read(reading, &shared.haproxy),
-    },
+    row!(haproxy::HAPROXY, haproxy),
     row!(aws_config::AWS_CONFIG),
     row!(becalm::BECALM),
 ];

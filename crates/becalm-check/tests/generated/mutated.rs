@@ -86,7 +86,7 @@ fn nothing_that_is_almost_a_file_breaks_the_reader() {
                 );
             }
             assert_eq!(
-                github(&bounded(&checked.findings, usize::MAX))
+                github(&bounded(&checked.findings, &checked.more, usize::MAX))
                     .lines()
                     .count(),
                 checked.findings.len()
@@ -94,6 +94,7 @@ fn nothing_that_is_almost_a_file_breaks_the_reader() {
             assert!(
                 serde_json::from_str::<serde_json::Value>(&sarif(&bounded(
                     &checked.findings,
+                    &checked.more,
                     usize::MAX
                 )))
                 .is_ok()

@@ -13,4 +13,5 @@ mod nginx;
 mod passed_on;
 mod predicted;
 mod processes;
+mod pyyaml;
 mod redispatch;

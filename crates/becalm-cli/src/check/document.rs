@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use becalm::Policy;
-use becalm_check::shown::{Bounded, More};
-use becalm_check::{Evidence, Finding, Mapping, NotExpressible, Origin};
+use becalm_check::shown::Bounded;
+use becalm_check::{Evidence, Finding, Mapping, More, NotExpressible, Origin};
 use becalm_sim::verdict::most_attempts;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ struct Document<'a> {
     findings: &'a [&'a Finding],
     mappings: Vec<Mapped<'a>>,
     layers: Option<Layers<'a>>,
-    more: &'a [More<'a>],
+    more: &'a [More],
     more_mappings: usize,
 }
 

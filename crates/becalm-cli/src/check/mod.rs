@@ -202,6 +202,8 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     let reports = Reports::open(args)?;
     let mut settings = Settings::default();
     settings.versions.clone_from(&args.versions);
+    // A baseline knows each finding by its sentence.
+    settings.every = args.all || args.baseline.is_some() || args.write_baseline.is_some();
     let files: Vec<_> = inputs.iter().map(Input::file).collect();
     let (mut judged, mut multiplied) = (None, None);
     let mut checked = check_and(&files, &settings, |mappings| {
@@ -275,7 +277,7 @@ impl Reports {
             (OF_A_KIND, page::POLICIES)
         };
         let findings = &told.checked.findings;
-        let shown = bounded(findings, most);
+        let shown = bounded(findings, &told.checked.more, most);
         let printed = usage::print([if args.json {
             document::document(told, &shown, policies)
         } else if args.github {

@@ -20,7 +20,6 @@ pub fn page(
     policies: usize,
     arguments: impl Iterator<Item = String>,
 ) -> Page {
-    let findings = &told.checked.findings;
     let mut worst: Vec<&Finding> = shown.shown.clone();
     worst.sort_by_key(|it| Reverse(weight(it)));
     let page = Page::new("What do these files say about retrying?");
@@ -35,7 +34,7 @@ pub fn page(
         .map_or(Colour::Green, |it| colour(it.severity));
     let page = page
         .conclusion(tone, &conclusion(told, worst.first().copied()))
-        .figures(&counted(told), figures(findings));
+        .figures(&counted(told), figures(told));
     let page = match worst.first() {
         Some(it) => snippet(page, it, told),
         None => page,
@@ -125,7 +124,9 @@ fn conclusion(told: &Told<'_>, worst: Option<&Finding>) -> String {
         "" => String::new(),
         remedy => format!(" What helps: {remedy}."),
     };
-    let more = match told.checked.findings.len() - 1 {
+    let kinds = [Severity::Error, Severity::Warning, Severity::Note];
+    let all: usize = kinds.map(|it| told.checked.count(it)).iter().sum();
+    let more = match all - 1 {
         0 => String::new(),
         more => format!(" Beside this: {} more.", grouped(more)),
     };
@@ -136,15 +137,14 @@ fn conclusion(told: &Told<'_>, worst: Option<&Finding>) -> String {
 const SAID: usize = 300;
 
 /// How many findings there are, from the worst kind to the least.
-fn figures(findings: &[Finding]) -> Vec<(String, &'static str)> {
+fn figures(told: &Told<'_>) -> Vec<(String, &'static str)> {
     let kinds = [
         (Severity::Error, "errors"),
         (Severity::Warning, "warnings"),
         (Severity::Note, "notes"),
     ];
-    let of = |severity| findings.iter().filter(|it| it.severity == severity).count();
     kinds
-        .map(|(severity, name)| (grouped(of(severity)), name))
+        .map(|(severity, name)| (grouped(told.checked.count(severity)), name))
         .into()
 }
 

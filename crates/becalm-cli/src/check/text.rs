@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use becalm::Policy;
 use becalm_check::layers::Layers;
 use becalm_check::shown::{grouped, printable};
-use becalm_check::{Evidence, Finding, Mapping, Severity};
+use becalm_check::{Evidence, Finding, Mapping, More, Severity};
 use becalm_report::Colour;
 use becalm_report::format::plain;
 use becalm_report::terminal::{FIRST_LINES, Painter, fold};
@@ -163,6 +163,12 @@ fn kinds(findings: &[&Finding], told: &Told<'_>, columns: usize, painter: Painte
         text
     };
     let mut blocks: Vec<String> = kinds.iter().take(KINDS).enumerate().map(block).collect();
+    let is_shown = |it: &&More| findings.iter().any(|shown| shown.severity == it.severity);
+    for more in told.checked.more.iter().filter(is_shown) {
+        let head = format!("{}[{}]", more.severity.as_str(), more.code);
+        let sentence = format!("{head}: {}", more.sentence());
+        blocks.push(filled(columns, "", &printable(&sentence)));
+    }
     let hidden: usize = kinds.iter().skip(KINDS).map(Vec::len).sum();
     if hidden > 0 {
         let more = format!(
@@ -308,13 +314,7 @@ const VERDICT: usize = 2;
 
 /// How many there are of what.
 pub fn counted(told: &Told<'_>) -> String {
-    let of = |severity| {
-        told.checked
-            .findings
-            .iter()
-            .filter(|it| it.severity == severity)
-            .count()
-    };
+    let of = |severity| told.checked.count(severity);
     let counted = |count: usize, noun: &str| {
         let plural = if count == 1 { "" } else { "s" };
         format!("{} {noun}{plural}", grouped(count))

@@ -5,7 +5,6 @@
 //! wait, and filters that fetch something say what is repeated. Counted with 1.40.0: `ext_authz` over HTTP and gRPC, `remote_jwks`,
 //! `tcp_proxy`.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use becalm::hint::HintMode;
@@ -15,6 +14,7 @@ use becalm::{Budget, Jitter, Policy};
 use super::super::methods::connecting;
 use super::cluster;
 use super::fields::{self, CORE_RETRY_POLICY, at, entry, field};
+use super::files::Clusters;
 use super::numbers::whole;
 use super::retry_policy::{KEYS, back_off, policy, retry_on};
 use super::timeouts::CONNECT_TIMEOUT;
@@ -24,8 +24,6 @@ use crate::document::{Key, Node, Span};
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::told::Told;
-
-type Clusters<'a> = HashMap<&'a str, (&'a str, &'a Node)>;
 
 /// What filters that fetch something repeat, whatever `retry_on` says.
 const FETCHED: &str = "5xx,gateway-error,connect-failure,reset";
@@ -85,11 +83,11 @@ const fn filter(
 }
 
 /// Reads all of them in a tree.
-pub fn read<'a>(reading: &mut Reading<'a>, clusters: &Clusters<'a>, tree: &Node) {
+pub fn read<'a>(reading: &mut Reading<'a>, clusters: Clusters<'a>, tree: &Node) {
     within(reading, clusters, tree, "");
 }
 
-fn within<'a>(reading: &mut Reading<'a>, clusters: &Clusters<'a>, node: &Node, parent: &str) {
+fn within<'a>(reading: &mut Reading<'a>, clusters: Clusters<'a>, node: &Node, parent: &str) {
     for item in node.items() {
         within(reading, clusters, item, parent);
     }
@@ -198,7 +196,7 @@ const REMEDIES: &[(&str, &str)] = &[
 
 fn of_filter<'a>(
     reading: &mut Reading<'a>,
-    clusters: &Clusters<'a>,
+    clusters: Clusters<'a>,
     filter: Filter,
     (node, key, retry): (&Node, &Key, &Node),
 ) {
@@ -257,7 +255,7 @@ fn of_filter<'a>(
     let name = to
         .and_then(|it| field(it, filter.cluster))
         .and_then(Node::text);
-    let found = name.and_then(|it| clusters.get(it)).copied();
+    let found = name.and_then(|it| clusters.get(it));
     let (file, cluster) =
         found.map_or((reading.document.file, None), |(file, it)| (file, Some(it)));
     reading.in_file(file, &mut draft, key.span, |reading, draft| {
@@ -275,7 +273,7 @@ fn of_filter<'a>(
 }
 
 /// Connections of `tcp_proxy`, which are made again at once where no `backoff_options` are set.
-fn of_connections<'a>(reading: &mut Reading<'a>, clusters: &Clusters<'a>, node: &Node) {
+fn of_connections<'a>(reading: &mut Reading<'a>, clusters: Clusters<'a>, node: &Node) {
     let Some((key, most)) = entry(node, "max_connect_attempts") else {
         return;
     };
@@ -302,7 +300,7 @@ fn of_connections<'a>(reading: &mut Reading<'a>, clusters: &Clusters<'a>, node: 
     waits(reading, &mut draft, node);
     draft.policy.retry_on = connecting().into();
     let name = field(node, "cluster").and_then(Node::text);
-    let found = name.and_then(|it| clusters.get(it)).copied();
+    let found = name.and_then(|it| clusters.get(it));
     draft.policy.attempt_timeout = Some(CONNECT_TIMEOUT);
     if let Some((file, cluster)) = found {
         reading.in_file(file, &mut draft, key.span, |reading, draft| {

@@ -5,6 +5,7 @@
 
 mod cluster;
 mod fields;
+mod files;
 mod itself;
 mod methods;
 mod numbers;
@@ -22,9 +23,11 @@ use crate::list::list;
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Refuses, Schema, System};
 use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, entry, field, items};
+use files::is_cluster;
 use place::Place;
 
 pub(super) use cluster::{at_most, at_most_share};
+pub(super) use files::Files;
 pub(super) use retry_policy::{KEYS, base_alone, of_patch, policy};
 pub(super) use words::Words;
 
@@ -128,7 +131,7 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
         || tree.list(&["spec", "resources"]).iter().any(is_envoy)
 }
 
-pub(super) fn read(reading: &mut Reading<'_>) {
+pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     let Some(tree) = reading.document.tree else {
         return;
     };
@@ -144,17 +147,16 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     for cluster in tree.walk().filter(|it| is_cluster(it)) {
         cluster::check(reading, cluster);
     }
-    fetched(reading, tree);
-    let clusters = clusters(reading.document);
-    itself::read(reading, &clusters, tree);
+    fetched(reading, tree, files);
+    let clusters = files.clusters(reading.document);
+    itself::read(reading, clusters, tree);
     // Those with a table of their own.
-    let managers: Vec<_> = (tree.walk())
-        .filter_map(|it| Some((field(it, "route_config")?, it)))
+    let managers: HashMap<*const Node, &Node> = (tree.walk())
+        .filter_map(|it| Some((std::ptr::from_ref(field(it, "route_config")?), it)))
         .collect();
     let mut reached = HashSet::new();
     for table in tree.walk().filter(|it| it.is_table()) {
-        let of_table = managers.iter().find(|(it, _)| std::ptr::eq(*it, table));
-        let manager = of_table.map(|(_, manager)| *manager);
+        let manager = managers.get(&std::ptr::from_ref(table)).copied();
         for host in items(table, "virtual_hosts") {
             fields::check(reading, host, &VIRTUAL_HOST);
             of_extension(reading, host);
@@ -172,7 +174,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
                         action,
                         manager,
                     };
-                    retry_policy::of_route(reading, &clusters, place);
+                    retry_policy::of_route(reading, clusters, place);
                 }
             }
         }
@@ -180,7 +182,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     for cluster in tree.walk().filter(|it| is_cluster(it)) {
         let name = field(cluster, "name").and_then(Node::text);
         if let Some(name) = name.filter(|it| !reached.contains(*it)) {
-            retry_policy::of_cluster(reading, &clusters, name, cluster);
+            retry_policy::of_cluster(reading, clusters, name, cluster);
         }
     }
 }
@@ -201,24 +203,14 @@ pub(super) fn check_patch(reading: &mut Reading<'_>, applies_to: &str, value: &N
 }
 
 /// Tells of what Envoy fetches while it runs, and no file has.
-fn fetched(reading: &mut Reading<'_>, tree: &Node) {
-    let document = reading.document;
-    let tables = || document.all().flat_map(|(_, it)| it.walk());
-    let with_routes = || tables().filter(|it| !items(it, "virtual_hosts").is_empty());
-    let mut tables_named: Option<HashSet<&str>> = None;
+fn fetched(reading: &mut Reading<'_>, tree: &Node, files: &Files<'_>) {
     for table in tree.walk().filter(|it| it.is_table()) {
         for name in FETCHED {
             let Some((key, node)) = entry(table, name).filter(|(_, it)| it.is_table()) else {
                 continue;
             };
             let of_routes = field(node, "route_config_name").and_then(Node::text);
-            let is_seen = of_routes.is_some_and(|it| {
-                let names = || with_routes().filter_map(|it| field(it, "name")?.text());
-                tables_named
-                    .get_or_insert_with(|| names().collect())
-                    .contains(it)
-            });
-            if !is_seen {
+            if !of_routes.is_some_and(|it| files.has_table(it)) {
                 let sentence = format!(
                     "what comes of `{name}` is not known here: it may repeat requests, or bound how many are repeated"
                 );
@@ -263,26 +255,4 @@ fn of_extension(reading: &mut Reading<'_>, node: &Node) {
         let sentence = "what an extension of Envoy repeats is said in its code";
         reading.find(key.span, code::NOT_SEEN, sentence, "");
     }
-}
-
-/// The clusters of the document, or else of the others, by their names, each with the name of its file.
-fn clusters(document: Document<'_>) -> HashMap<&str, (&str, &Node)> {
-    let own = document.tree.map(|tree| (document.file, tree));
-    let mut clusters = HashMap::new();
-    for (file, tree) in own.into_iter().chain(document.all()) {
-        for cluster in tree.walk().filter(|it| is_cluster(it)) {
-            if let Some(name) = field(cluster, "name").and_then(Node::text) {
-                clusters.entry(name).or_insert((file, cluster));
-            }
-        }
-    }
-    clusters
-}
-
-fn is_cluster(node: &Node) -> bool {
-    let marks = list!(
-        "load_assignment circuit_breakers connect_timeout eds_cluster_config lb_policy \
-         cluster_type typed_extension_protocol_options"
-    );
-    field(node, "name").is_some() && marks.iter().any(|mark| field(node, mark).is_some())
 }

@@ -1,6 +1,5 @@
 //! What does a route of Envoy do when a request fails?
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use becalm::Policy;
@@ -13,6 +12,7 @@ use super::fields::{
     self, HEDGE_POLICY, RATE_LIMITED_BACK_OFF, RETRY_BACK_OFF, RETRY_POLICY, at, entry, field,
     items,
 };
+use super::files::Clusters;
 use super::methods::methods;
 use super::numbers::{is_number, whole};
 use super::place::Place;
@@ -40,16 +40,12 @@ const STREAM: &[&str] = &["common_http_protocol_options", "max_stream_duration"]
 
 /// Maps the retries of a route: the policy of its cluster, which overrides its own, which overrides that of its
 /// virtual host (run: a route with 1 retry to a cluster with 4 makes 5 attempts).
-pub fn of_route<'a>(
-    reading: &mut Reading<'a>,
-    clusters: &HashMap<&'a str, (&'a str, &'a Node)>,
-    place: Place<'_>,
-) {
+pub fn of_route<'a>(reading: &mut Reading<'a>, clusters: Clusters<'a>, place: Place<'_>) {
     let names = clusters_of(place.action);
     // Of several clusters each may have a policy of its own.
     let has_own = |name: &&String| {
-        let (file, cluster) = clusters.get(&***name)?;
-        (*file == reading.document.file).then_some(())?;
+        let (file, cluster) = clusters.get(name)?;
+        (file == reading.document.file).then_some(())?;
         entry(protocol_options(cluster)?, "retry_policy")
     };
     let (own, others): (Vec<_>, Vec<_>) = names.iter().partition(|it| has_own(it).is_some());
@@ -65,7 +61,7 @@ pub fn of_route<'a>(
 /// Maps the policy of a cluster to which no route of the file leads: it holds for the requests of any route.
 pub fn of_cluster<'a>(
     reading: &mut Reading<'a>,
-    clusters: &HashMap<&'a str, (&'a str, &'a Node)>,
+    clusters: Clusters<'a>,
     name: &str,
     cluster: &Node,
 ) {
@@ -130,7 +126,7 @@ pub fn of_patch(
 
 fn to_clusters<'a>(
     reading: &mut Reading<'a>,
-    clusters: &HashMap<&'a str, (&'a str, &'a Node)>,
+    clusters: Clusters<'a>,
     place: Place<'_>,
     names: Vec<String>,
 ) {
@@ -140,7 +136,7 @@ fn to_clusters<'a>(
         action,
         ..
     } = place;
-    let found = |name: &String| clusters.get(&**name).copied();
+    let found = |name: &String| clusters.get(name);
     let cluster = names.iter().find_map(found);
     let here = cluster.filter(|(file, _)| *file == reading.document.file);
     let of_cluster = here

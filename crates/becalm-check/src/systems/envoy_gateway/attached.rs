@@ -5,6 +5,7 @@
 //! gateway. `HTTPRoute.GetRetry` of `internal/ir/xds.go`: the `retry` of an `HTTPRoute` holds before all of them.
 
 use super::super::kubernetes::{is_beside, is_older, named};
+use super::super::resources::Resources;
 use crate::code;
 use crate::document::{Node, Span};
 use crate::reading::Reading;
@@ -29,22 +30,22 @@ impl<'n> Target<'n> {
 }
 
 /// Tells which policies hold in place of this one, whose retries are at this place; whether others hold for all of its targets.
-pub fn overridden(reading: &mut Reading<'_>, span: Span) -> bool {
+pub fn overridden(reading: &mut Reading<'_>, span: Span, resources: &Resources<'_>) -> bool {
     let document = reading.document;
     let Some(own) = document.tree else {
         return false;
     };
     let targets = targets(own);
     let mut left = targets.len();
+    let others = Others {
+        resources,
+        file: document.file,
+        own,
+    };
     for target in &targets {
-        let all = document
-            .all()
-            .map(|(_, it)| it)
-            .filter(|it| is_beside(it, own));
-        let rivals: Vec<_> = all.filter(|it| !std::ptr::eq(*it, own)).collect();
-        let said = own_of_route(&rivals, *target)
-            .or_else(|| twin(own, &rivals, *target))
-            .or_else(|| closer(&rivals, *target));
+        let said = others.own_of_route(*target);
+        let said = said.or_else(|| others.twin(*target));
+        let said = said.or_else(|| others.closer(*target));
         if let Some((sentence, is_all)) = said {
             reading.find(span, code::OVERRIDDEN, sentence, "");
             left -= usize::from(is_all);
@@ -78,77 +79,128 @@ fn is_named(resource: &Node, target: Target<'_>) -> bool {
     text(&["kind"]) == Some(target.kind) && text(&["metadata", "name"]) == Some(target.name)
 }
 
-/// By the `retry` of rules of the route itself.
-fn own_of_route(others: &[&Node], target: Target<'_>) -> Option<(String, bool)> {
-    let route = others.iter().find(|it| is_named(it, target))?;
-    let rules = route.list(&["spec", "rules"]).iter();
-    let is_meant = |it: &&Node| {
-        target.section.is_none() || it.get("name").and_then(Node::text) == target.section
-    };
-    let rules: Vec<_> = rules.filter(is_meant).collect();
-    let with = rules
-        .iter()
-        .filter(|it| it.get("retry").is_some_and(Node::is_table));
-    let with = with.count();
-    let which = if with == rules.len() {
-        "its rules"
-    } else {
-        "some of its rules"
-    };
-    (with > 0).then(|| {
+/// What stands beside a policy.
+struct Others<'r, 'a> {
+    resources: &'r Resources<'a>,
+    file: &'r str,
+    own: &'r Node,
+}
+
+impl<'a> Others<'_, 'a> {
+    fn is_other(&self, it: &Node) -> bool {
+        is_beside(it, self.own) && !std::ptr::eq(it, self.own)
+    }
+
+    fn route(&self, target: Target<'_>) -> Option<&'a Node> {
+        let mut all = self
+            .resources
+            .named(self.file, target.name)
+            .map(|(_, it)| it);
+        all.find(|it| self.is_other(it) && is_named(it, target))
+    }
+
+    fn attached(&self, name: &str) -> impl Iterator<Item = &'a Node> {
+        let all = self.resources.attached(self.file, name).map(|(_, it)| it);
+        all.filter(|it| self.is_other(it))
+    }
+
+    /// By the `retry` of rules of the route itself.
+    fn own_of_route(&self, target: Target<'_>) -> Option<(String, bool)> {
+        let route = self.route(target)?;
+        let rules = route.list(&["spec", "rules"]).iter();
+        let is_meant = |it: &&Node| {
+            target.section.is_none() || it.get("name").and_then(Node::text) == target.section
+        };
+        let rules: Vec<_> = rules.filter(is_meant).collect();
+        let with = rules
+            .iter()
+            .filter(|it| it.get("retry").is_some_and(Node::is_table));
+        let with = with.count();
+        let which = if with == rules.len() {
+            "its rules"
+        } else {
+            "some of its rules"
+        };
+        (with > 0).then(|| {
+            let sentence = format!(
+                "{which} in {} have a `retry`, which holds in place of this one",
+                named(route)
+            );
+            (sentence, with == rules.len())
+        })
+    }
+
+    /// By an older policy with the same target.
+    fn twin(&self, target: Target<'_>) -> Option<(String, bool)> {
+        let mut all = self.attached(target.name).filter(|it| is_policy(it));
+        let twin = all.find(|it| targets(it).contains(&target))?;
+        let older = is_older(twin, self.own);
+        let why = match older {
+            Some(false) => return None,
+            Some(true) => "which was created first",
+            None => "if that was created first, which the files do not say",
+        };
         let sentence = format!(
-            "{which} in {} have a `retry`, which holds in place of this one",
-            named(route)
+            "{} has the same target, {} {}, and holds in place of this one, {why}",
+            named(twin),
+            target.kind,
+            target.name
         );
-        (sentence, with == rules.len())
-    })
-}
+        Some((sentence, older.is_some()))
+    }
 
-/// By an older policy with the same target.
-fn twin(own: &Node, others: &[&Node], target: Target<'_>) -> Option<(String, bool)> {
-    let mut all = others.iter().filter(|it| is_policy(it));
-    let twin = all.find(|it| targets(it).contains(&target))?;
-    let older = is_older(twin, own);
-    let why = match older {
-        Some(false) => return None,
-        Some(true) => "which was created first",
-        None => "if that was created first, which the files do not say",
-    };
-    let sentence = format!(
-        "{} has the same target, {} {}, and holds in place of this one, {why}",
-        named(twin),
-        target.kind,
-        target.name
-    );
-    Some((sentence, older.is_some()))
-}
+    /// By policies that are attached to less: to a rule of the route, or to a route of the gateway.
+    fn closer(&self, target: Target<'_>) -> Option<(String, bool)> {
+        let (policy, part) = self
+            .of_section(target)
+            .or_else(|| self.of_gateway(target))?;
+        let none = if policy.at(&["spec", "retry"]).is_none() {
+            ", and has no `retry`: nothing is repeated there"
+        } else {
+            ""
+        };
+        let of = part.section.unwrap_or(part.name);
+        let sentence = format!(
+            "{} holds for {of} in place of this one{none}",
+            named(policy)
+        );
+        Some((sentence, false))
+    }
 
-/// By policies that are attached to less: to a route of the gateway, or to a rule of the route.
-fn closer(others: &[&Node], target: Target<'_>) -> Option<(String, bool)> {
-    let is_part = |it: &Target<'_>| {
-        if (it.kind, it.name) == (target.kind, target.name) {
-            return target.section.is_none() && it.section.is_some();
+    /// A policy that is not merged with others, and of its targets one that is such a part.
+    fn policy(
+        &self,
+        name: &str,
+        is_part: impl Fn(&Target<'a>) -> bool,
+    ) -> Option<(&'a Node, Target<'a>)> {
+        let is_whole = |it: &&Node| is_policy(it) && it.at(&["spec", "mergeType"]).is_none();
+        let mut policies = self.attached(name).filter(is_whole);
+        policies.find_map(|it| Some((it, targets(it).into_iter().find(&is_part)?)))
+    }
+
+    fn of_section(&self, target: Target<'_>) -> Option<(&'a Node, Target<'a>)> {
+        let is_part = |it: &Target<'_>| {
+            (it.kind, it.name) == (target.kind, target.name) && it.section.is_some()
+        };
+        let is_whole = target.section.is_none();
+        is_whole
+            .then(|| self.policy(target.name, is_part))
+            .flatten()
+    }
+
+    fn of_gateway(&self, target: Target<'_>) -> Option<(&'a Node, Target<'a>)> {
+        if target.kind != "Gateway" {
+            return None;
         }
-        target.kind == "Gateway"
-            && others.iter().any(|route| {
-                let parents = route.list(&["spec", "parentRefs"]).iter();
-                let mut parents = parents.filter_map(|it| it.get("name")?.text());
-                is_named(route, *it) && parents.any(|it| it == target.name)
-            })
-    };
-    let policies = others.iter().filter(|it| is_policy(it));
-    let mut found =
-        policies.filter_map(|it| Some((it, targets(it).into_iter().find(|it| is_part(it))?)));
-    let (policy, part) = found.find(|(it, _)| it.at(&["spec", "mergeType"]).is_none())?;
-    let none = if policy.at(&["spec", "retry"]).is_none() {
-        ", and has no `retry`: nothing is repeated there"
-    } else {
-        ""
-    };
-    let of = part.section.unwrap_or(part.name);
-    let sentence = format!(
-        "{} holds for {of} in place of this one{none}",
-        named(policy)
-    );
-    Some((sentence, false))
+        let leads_on = |route: &&Node| {
+            let parents = route.list(&["spec", "parentRefs"]).iter();
+            let mut parents = parents.filter_map(|it| it.get("name")?.text());
+            parents.any(|it| it == target.name)
+        };
+        let mut routes = self.attached(target.name).filter(leads_on);
+        routes.find_map(|route| {
+            let name = route.at(&["metadata", "name"])?.text()?;
+            self.policy(name, |it| is_named(route, *it))
+        })
+    }
 }

@@ -14,6 +14,7 @@ use becalm::{Budget, Policy};
 
 use super::envoy::{KEYS, Words, at_most, at_most_share, base_alone, timeouts};
 use super::kubernetes::{REFUSES, check, is_of};
+use super::resources::Resources;
 use crate::code;
 use crate::document::{Document, Node, Span};
 use crate::evidence::Evidence;
@@ -101,7 +102,7 @@ const RETRIES: u32 = 2;
 /// Retries at once where nothing is said: "to handle surges in retries related to pod restarts".
 const AT_ONCE: u32 = 1024;
 
-pub(super) fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>, resources: &Resources<'_>) {
     let document = reading.document;
     let Some(spec) = document.at(&["spec"]) else {
         return;
@@ -123,7 +124,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     check(reading, per_retry, "`perRetry`", PER_RETRY);
     let back_off = per_retry.and_then(|it| it.get("backOff"));
     check(reading, back_off, "`backOff`", BACK_OFF);
-    if attached::overridden(reading, key.span) {
+    if attached::overridden(reading, key.span, resources) {
         return;
     }
 

@@ -5,11 +5,9 @@
 use std::collections::HashMap;
 
 use super::super::kubernetes::namespace;
+use super::super::resources::{At, label, own_first, trees};
 use super::given::{Given, Root, is_of_sidecars, of_mesh};
 use crate::document::{Node, Together};
-
-/// A resource, and its file.
-pub type At<'a> = (&'a str, &'a Node);
 
 /// Of the files of one check.
 #[derive(Debug, Default)]
@@ -30,10 +28,7 @@ pub struct Files<'a> {
 impl<'a> Files<'a> {
     pub fn of(files: &[Together<'a>]) -> Self {
         let mut all = Self::default();
-        for (file, tree) in files
-            .iter()
-            .flat_map(|it| it.trees.iter().map(|tree| (it.file, tree)))
-        {
+        for (file, tree) in trees(files) {
             if let Some((key, node)) = of_mesh(tree) {
                 all.mesh.push(Given { file, key, node });
             }
@@ -122,14 +117,4 @@ impl<'a> Files<'a> {
     pub fn mesh(&self, file: &str) -> Option<Given<'a, 'a>> {
         own_first(&self.mesh, move |it| it.file == file).next()
     }
-}
-
-/// What two names of one host have in common.
-fn label(host: &str) -> &str {
-    host.split_once('.').map_or(host, |(label, _)| label)
-}
-
-fn own_first<T: Copy>(all: &[T], is_own: impl Fn(&T) -> bool + Copy) -> impl Iterator<Item = T> {
-    let own = all.iter().filter(move |it| is_own(it));
-    own.chain(all.iter().filter(move |it| !is_own(it))).copied()
 }

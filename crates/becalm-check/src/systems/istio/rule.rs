@@ -6,7 +6,7 @@ use becalm::Budget;
 
 use super::super::envoy::{at_most, at_most_share};
 use super::super::kubernetes::{check, is_older, is_same, named, namespace};
-use super::files::At;
+use super::super::resources::At;
 use super::{Files, nothing, of_route};
 use crate::code;
 use crate::document::{Node, Span};
@@ -14,6 +14,9 @@ use crate::mapping::Draft;
 use crate::reading::Reading;
 use crate::room::Connecting;
 use crate::told::Told;
+
+/// Rules about one host that are compared: with all copies of a file each route would be compared with each.
+const RIVALS: usize = 16;
 
 /// Of the rule that is about the host of a route, in this file or another.
 pub fn budget<'a>(
@@ -34,7 +37,7 @@ pub fn budget<'a>(
         about.is_some_and(|about| is_one(about, self::namespace(it), host, namespace))
     };
     let all = files.rules(reading.document.file, host).filter(is_about);
-    let Some((file, found)) = first(reading, all) else {
+    let Some((file, found)) = first(reading, all.take(RIVALS)) else {
         return;
     };
     let Some(spec) = found.get("spec") else {

@@ -18,6 +18,7 @@ use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::systems::kubernetes::{is_beside, is_number, is_same, named};
 use crate::systems::methods;
+use crate::systems::resources::Resources;
 use crate::told::Told;
 
 /// Of what the policy controller reads annotations (`index.rs`, `index/http.rs` and `index/grpc.rs` of
@@ -46,7 +47,7 @@ pub fn all<'a>(document: &Document<'a>) -> impl Iterator<Item = &'a (Key, Node)>
         .inspect(|(key, _)| key.asked.set(true))
 }
 
-pub fn read(reading: &mut Reading<'_>) {
+pub fn read(reading: &mut Reading<'_>, resources: &Resources<'_>) {
     let document = reading.document;
     for (key, _) in all(&document) {
         let known = [HTTP, GRPC, LIMIT, TIMEOUT, WHOLE, OTHERS[0], OTHERS[1]];
@@ -69,12 +70,12 @@ pub fn read(reading: &mut Reading<'_>) {
         return;
     }
     let name = document.at(&["metadata", "name"]).and_then(Node::text);
-    if overridden(reading, name, first) {
+    if name.is_some_and(|it| overridden(reading, it, first, resources)) {
         return;
     }
     // Where one annotation is not understood, Linkerd takes none of them, or refuses the resource.
     let before = std::mem::replace(&mut reading.misread, code::REFUSED);
-    let found = reading.findings.len();
+    let mark = reading.mark();
     for (_, value) in all(&document).filter(|(_, it)| is_number(it)) {
         let text = value.text().unwrap_or_default();
         let sentence = format!("Kubernetes refuses an annotation that is a number: `{text}`");
@@ -83,10 +84,8 @@ pub fn read(reading: &mut Reading<'_>) {
     }
     let draft = draft(reading, first.span);
     reading.misread = before;
-    if reading.findings[found..]
-        .iter()
-        .any(|it| it.code == code::REFUSED.name)
-    {
+    let is_refused = |(code, _)| code == code::REFUSED.name;
+    if reading.since(mark).any(is_refused) {
         return;
     }
     let names = names(&document, name);
@@ -98,18 +97,22 @@ pub fn read(reading: &mut Reading<'_>) {
 /// Whether a profile overrides the annotations, or the routes of a service do for all of its requests: a route takes those of
 /// its service where it has none (`convert_outbound_route` of `policy-controller/grpc/src/outbound/http.rs` and `grpc.rs`;
 /// "they override all retry configuration annotations on the parent Service", says `reference/retries.md`).
-fn overridden(reading: &mut Reading<'_>, name: Option<&str>, first: &Key) -> bool {
+fn overridden(
+    reading: &mut Reading<'_>,
+    name: &str,
+    first: &Key,
+    resources: &Resources<'_>,
+) -> bool {
     let document = reading.document;
     let Some(own) = document.tree else {
         return false;
     };
-    let is_profile = |it: &Node| {
+    let is_of_name = |it: &Node| {
         let profile = it.at(&["metadata", "name"]).and_then(Node::text);
-        super::is_profile(Some(it))
-            && !it.list(&["spec", "routes"]).is_empty()
-            && matches!((profile, name), (Some(one), Some(other)) if is_same(one, other))
+        profile.is_some_and(|it| is_same(it, name))
     };
-    if document.all().any(|(_, it)| is_profile(it)) {
+    let mut profiles = resources.profiles(document.file, name);
+    if profiles.any(|(_, it)| is_of_name(it)) {
         let sentence = "a ServiceProfile with routes overrides the annotations of its service";
         reading.find(first.span, code::KEY_NOT_READ, sentence, "keep one of them");
         return true;
@@ -122,11 +125,12 @@ fn overridden(reading: &mut Reading<'_>, name: Option<&str>, first: &Key) -> boo
         let mut annotations = annotations.map_or(&[][..], Node::entries).iter();
         kind.is_some_and(|it| KINDS[2..].contains(&it))
             && KINDS[..2].iter().any(|it| document.says(&["kind"], it))
-            && parents.any(|it| Some(it) == name)
+            && parents.any(|it| it == name)
             && is_beside(it, own)
             && annotations.any(|(key, _)| key.name.starts_with(PREFIXES[0]))
     };
-    let Some((_, route)) = document.all().find(|(_, it)| is_route(it)) else {
+    let mut attached = resources.attached(document.file, name);
+    let Some((_, route)) = attached.find(|(_, it)| is_route(it)) else {
         return false;
     };
     let rules = route.list(&["spec", "rules"]);

@@ -8,7 +8,8 @@ mod conditions;
 mod profile;
 
 use super::kubernetes::REFUSES;
-use crate::document::{Document, Node};
+use super::resources::{Resources, is_profile};
+use crate::document::Document;
 use crate::evidence::Evidence;
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
@@ -85,16 +86,9 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_profile(document.tree) || annotations::all(document).next().is_some()
 }
 
-pub(super) fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>, resources: &Resources<'_>) {
     if is_profile(reading.document.tree) {
         profile::read(reading);
     }
-    annotations::read(reading);
-}
-
-/// Whether it is a `ServiceProfile`.
-fn is_profile(tree: Option<&Node>) -> bool {
-    let says = |key: &str| tree?.get(key)?.text();
-    let version = says("apiVersion").unwrap_or_default();
-    version.starts_with("linkerd.io/") && says("kind") == Some("ServiceProfile")
+    annotations::read(reading, resources);
 }

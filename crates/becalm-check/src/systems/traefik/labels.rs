@@ -12,7 +12,7 @@ use crate::code;
 use crate::document::{Asked, Key, Node, Span, Value};
 use crate::hints::{is_one_off, looks_like_retries};
 use crate::list::list;
-use crate::reading::Reading;
+use crate::reading::{Mark, Reading};
 
 struct Label<'n> {
     name: &'n str,
@@ -119,10 +119,9 @@ fn put(entries: &mut Vec<(Key, Node)>, parts: &[&str], label: &Label<'_>) {
     }
 }
 
-/// Tells of parts of labels that look like retries, and that nothing asked for. So many findings were there before these labels.
-pub fn unread(reading: &mut Reading<'_>, labels: &Node, before: usize) {
-    let own = reading.findings.iter().skip(before);
-    let told: HashSet<Span> = own.map(|it| it.span).collect();
+/// Tells of parts of labels that look like retries, and that nothing asked for. What was found before these labels is of others.
+pub fn unread(reading: &mut Reading<'_>, labels: &Node, before: Mark) {
+    let told: HashSet<Span> = reading.since(before).map(|(_, span)| span).collect();
     let mut left = vec![labels];
     while let Some(node) = left.pop() {
         for (key, value) in node.entries() {

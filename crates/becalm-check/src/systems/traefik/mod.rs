@@ -200,7 +200,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         return;
     }
     for labels in labels::trees(reading, tree) {
-        let before = reading.findings.len();
+        let before = reading.mark();
         of_tree(reading, &labels, Source::Labels);
         labels::unread(reading, &labels, before);
     }

@@ -1,0 +1,141 @@
+//! Does four times as much take about four times the work? Each document may be compared with few others.
+//!
+//! Work is nodes of trees that are looked at, which no machine's speed changes.
+
+use std::fs;
+use std::path::Path;
+
+use crate::document::LOOKED_AT;
+use crate::{File, Settings, check};
+
+/// What four times as many may take: entries of a sort and of the longer lists add a little.
+const MOST: u64 = 5;
+
+#[test]
+fn documents_and_files_of_each_system() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|it| it.unwrap().path())
+        .filter(|it| it.extension().is_some_and(|it| it != "expected"))
+        .collect();
+    paths.sort();
+    let mut not_linear = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        not_linear.extend(more_than_linear(name, |at| numbered(&text, at)));
+        not_linear.extend(more_than_linear(name, |_| text.clone()));
+    }
+    assert!(not_linear.is_empty(), "{}", not_linear.join("\n"));
+}
+
+/// What is attached to one thing, and what is about one name.
+#[test]
+fn resources_that_are_about_others() {
+    for (name, resources) in [
+        ("linkerd", LINKERD),
+        ("gateway-api", GATEWAY_API),
+        ("envoy-gateway", ENVOY_GATEWAY),
+        ("envoy-gateway", ONE_GATEWAY),
+        ("istio", ISTIO),
+        ("envoy", ENVOY),
+        ("envoy", ENVOY_RDS),
+    ] {
+        let numbered = |at: usize| resources.replace("NUMBER", &at.to_string());
+        let not_linear = more_than_linear(&format!("{name}.yaml"), numbered);
+        assert!(not_linear.is_empty(), "{}", not_linear.join("\n"));
+    }
+}
+
+/// What takes too much, as documents of one file and as files.
+fn more_than_linear(name: &str, text: impl Fn(usize) -> String) -> Vec<String> {
+    let documents = |many: usize| {
+        let texts: Vec<_> = (0..many).map(&text).collect();
+        work(&[(name.to_owned(), texts.join("\n---\n"))])
+    };
+    let files = |many: usize| {
+        let files = (0..many).map(|at| (format!("{at}/{name}"), text(at)));
+        work(&files.collect::<Vec<_>>())
+    };
+    let mut all = vec![("files", files(100), files(25))];
+    // A file of JSON holds one.
+    if Path::new(name).extension().is_some_and(|it| it != "json") {
+        all.push(("documents", documents(100), documents(25)));
+    }
+    let too_many = all.into_iter().filter(|(_, four, one)| *four > MOST * one);
+    too_many
+        .map(|(what, four, one)| format!("{name}: {what}: {four} of {one}"))
+        .collect()
+}
+
+fn work(files: &[(String, String)]) -> u64 {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| File::new(name, text))
+        .collect();
+    LOOKED_AT.set(1);
+    let _ = check(&files, &Settings::default());
+    LOOKED_AT.get()
+}
+
+/// The text with a number at each word that follows `name:`, `host:` or the like, wherever it stands.
+fn numbered(text: &str, at: usize) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let mut names: Vec<&str> = Vec::new();
+    for key in ["name: ", "host: ", "cluster: ", "hosts: [", "\"name\": \""] {
+        for (start, _) in text.match_indices(key) {
+            let rest = &text[start + key.len()..];
+            let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
+            if word.len() > 2 && !word.contains("envoy.") {
+                names.push(word);
+            }
+        }
+    }
+    let mut out = String::new();
+    for part in text.split_inclusive(|c| !is_word(c)) {
+        let word = part.trim_end_matches(|c| !is_word(c));
+        out += word;
+        if names.contains(&word) {
+            out += &at.to_string();
+        }
+        out += &part[word.len()..];
+    }
+    out
+}
+
+const LINKERD: &str = "{apiVersion: v1, kind: Service, metadata: {name: sNUMBER, namespace: a, annotations: {retry.linkerd.io/http: 5xx}}}
+---
+{apiVersion: linkerd.io/v1alpha2, kind: ServiceProfile, metadata: {name: pNUMBER.a.svc.cluster.local}, spec: {routes: [{name: a, condition: {}, isRetryable: true}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: rNUMBER, annotations: {retry.linkerd.io/http: 5xx}}, spec: {parentRefs: [{name: sNUMBER}], rules: [{}]}}";
+
+const GATEWAY_API: &str = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: rNUMBER}, spec: {rules: [{backendRefs: [{name: bNUMBER}], retry: {attempts: 2}}]}}
+---
+{apiVersion: gateway.networking.x-k8s.io/v1alpha1, kind: XBackendTrafficPolicy, metadata: {name: pNUMBER}, spec: {targetRefs: [{name: bNUMBER}], retryConstraint: {budget: {percent: 20}}}}";
+
+const ENVOY_GATEWAY: &str = "{apiVersion: gateway.envoyproxy.io/v1alpha1, kind: BackendTrafficPolicy, metadata: {name: pNUMBER}, spec: {targetRefs: [{kind: HTTPRoute, name: rNUMBER}], retry: {numRetries: 2}}}
+---
+{apiVersion: gateway.envoyproxy.io/v1alpha1, kind: BackendTrafficPolicy, metadata: {name: gNUMBER}, spec: {targetRefs: [{kind: Gateway, name: eNUMBER}], retry: {numRetries: 2}}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: rNUMBER}, spec: {parentRefs: [{name: eNUMBER}], rules: [{}]}}";
+
+/// Many policies, each of a route of the one gateway.
+const ONE_GATEWAY: &str = "{apiVersion: gateway.envoyproxy.io/v1alpha1, kind: BackendTrafficPolicy, metadata: {name: pNUMBER}, spec: {targetRefs: [{kind: HTTPRoute, name: rNUMBER}], retry: {numRetries: 2}}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: rNUMBER}, spec: {parentRefs: [{name: eg}], rules: [{}]}}";
+
+const ISTIO: &str = "{apiVersion: networking.istio.io/v1, kind: VirtualService, metadata: {name: sNUMBER, namespace: a}, spec: {hosts: [sNUMBER], http: [{route: [{destination: {host: sNUMBER}}], retries: {attempts: 3}}]}}
+---
+{apiVersion: networking.istio.io/v1, kind: DestinationRule, metadata: {name: sNUMBER, namespace: a}, spec: {host: sNUMBER, trafficPolicy: {connectionPool: {http: {maxRetries: 5}}}}}";
+
+const ENVOY: &str = "static_resources:
+  listeners:
+  - filter_chains: [{filters: [{typed_config: {route_config: {name: tNUMBER, virtual_hosts: [{name: a, domains: ['*'], routes: [{match: {prefix: /}, route: {cluster: cNUMBER, retry_policy: {retry_on: 5xx}}}]}]}}}]}]
+  clusters: [{name: cNUMBER, connect_timeout: 1s}]";
+
+const ENVOY_RDS: &str = "static_resources:
+  listeners:
+  - filter_chains: [{filters: [{typed_config: {rds: {route_config_name: tNUMBER, config_source: {ads: {}}}}}]}]
+---
+{name: tNUMBER, virtual_hosts: [{name: a, domains: ['*'], routes: [{match: {prefix: /}, route: {cluster: cNUMBER, retry_policy: {retry_on: 5xx}}}]}]}";
