@@ -206,7 +206,7 @@ fn of_file<'a>(
     }
     let before = found.size();
     let inner = |files: &[File<'_>]| check(files, by.settings);
-    let is_record = embedded::records(file.name, text, inner, found);
+    let is_record = embedded::records(file.name, text, &read.trees, inner, found);
     let is_known = of_trees(file, text, read, systems, whole, by, found) || is_record;
     if !is_known && is_tree && by.read_as(&by.named(Form::Text), whole, found) {
         return;

@@ -18,7 +18,7 @@ pub fn read(
     check: impl FnOnce(&[File<'_>]) -> Checked,
     found: &mut Checked,
 ) -> bool {
-    if tree.get("kind").and_then(Node::text) != Some("ConfigMap") {
+    if !is_config_map(tree) {
         return false;
     }
     let data = tree.get("data").map_or(&[][..], Node::entries);
@@ -26,22 +26,37 @@ pub fn read(
     of_held(file, &held, check, found)
 }
 
-/// Has the service configs of gRPC checked that TXT records hold: those of a zone, or of a tool that makes one.
+fn is_config_map(tree: &Node) -> bool {
+    tree.get("kind").and_then(Node::text) == Some("ConfigMap")
+}
+
+/// Has the service configs of gRPC checked that TXT records hold: those of a zone, or of a tool that makes one. A record holds no
+/// other, and those of a `ConfigMap` are found in its files.
 pub fn records(
     file: &str,
     text: &str,
+    trees: &[Node],
     check: impl FnOnce(&[File<'_>]) -> Checked,
     found: &mut Checked,
 ) -> bool {
-    let (mut line, mut from, mut begin) = (1, 0, 0);
+    if file.ends_with(OF_RECORD) {
+        return false;
+    }
+    let (mut line, mut from, mut begin, mut until) = (1, 0, 0, 0);
     let mut records = Vec::new();
     for (at, _) in text.match_indices(RECORD).take(RECORDS) {
         let between = &text[from..at];
         line += between.matches('\n').count();
         begin = between.rfind('\n').map_or(begin, |it| from + it + 1);
         from = at;
+        let next = trees.partition_point(|it| it.span.line <= line);
+        let within = next.checked_sub(1).map(|it| &trees[it]);
+        if at < until || within.is_some_and(is_config_map) {
+            continue;
+        }
         if let Some(json) = record(text, at) {
-            let name = format!("{at}.grpc_config.json");
+            until = at + RECORD.len() + json.len();
+            let name = format!("{at}{OF_RECORD}");
             let span = Span::new(
                 line,
                 text[begin..at].chars().take(LONGEST).count() + 1,
@@ -58,6 +73,9 @@ pub fn records(
     });
     of_held(file, &held.collect::<Vec<_>>(), check, found)
 }
+
+/// How the names of what records hold end.
+const OF_RECORD: &str = ".grpc_config.json";
 
 /// How a TXT record begins that holds a service config (gRFC A2).
 const RECORD: &str = "grpc_config=";

@@ -80,6 +80,25 @@ fn a_record_of_dns_holds_a_service_config() {
 }
 
 #[test]
+fn a_record_in_a_record_is_no_record() {
+    let nested = "grpc_config=[".repeat(35) + &"]".repeat(35);
+    let checked = of(&[("deep.yaml", &format!("a: '{nested}'\n"))]);
+    assert!(checked.mappings.is_empty(), "{checked:#?}");
+}
+
+#[test]
+fn a_zone_in_a_config_map_is_read_once() {
+    let quoted = CONFIG.replace('"', "\\\"");
+    let text = format!(
+        "kind: ConfigMap\ndata:\n  shop.zone: |\n    _grpc_config.a IN TXT \"grpc_config=[{{\\\"serviceConfig\\\":{quoted}}}]\"\n"
+    );
+    let checked = of(&[("coredns.yaml", &text)]);
+    assert_eq!(checked.mappings.len(), 1, "{checked:#?}");
+    let key = checked.mappings[0].span;
+    assert_eq!(key.line, 4, "{key:?}");
+}
+
+#[test]
 fn a_client_takes_the_first_choice_that_is_for_it() {
     let text = format!(
         "[{{\"clientLanguage\": [\"go\"], \"serviceConfig\": {CONFIG}}},\n{{\"percentage\": 10, \"serviceConfig\": {CONFIG}}},\n\

@@ -63,6 +63,38 @@ fn an_annotation_holds_before_the_controller() {
 }
 
 #[test]
+fn of_several_controllers_none_holds() {
+    let text = ingress("nginx.ingress.kubernetes.io/proxy-next-upstream: error");
+    let other = "controller:\n  config: {proxy-next-upstream-tries: 9}\n";
+    let own = |files: &[(&str, &str)]| {
+        let checked = of(files);
+        let mut own = checked.mappings.into_iter();
+        own.find(|it| it.name == "Ingress shop").unwrap()
+    };
+    let alone = own(&[("i.yaml", &text)]);
+    for files in [
+        [
+            ("i.yaml", &*text),
+            ("c.yaml", CONTROLLER),
+            ("v.yaml", other),
+        ],
+        [
+            ("i.yaml", &*text),
+            ("v.yaml", other),
+            ("c.yaml", CONTROLLER),
+        ],
+    ] {
+        let beside = own(&files);
+        assert_eq!(beside.policy, alone.policy);
+        assert!(
+            beside.lost.iter().any(|it| it.what == "ConfigMap"),
+            "{:?}",
+            beside.lost
+        );
+    }
+}
+
+#[test]
 fn the_bounds_of_connections_are_read() {
     let text = "kind: ConfigMap\ndata:\n  proxy-stream-next-upstream-tries: \"9\"\n  proxy-stream-next-upstream-timeout: 5s\n";
     let checked = of(&[("c.yaml", text)]);

@@ -424,6 +424,8 @@ fn haproxy_repeats_where_it_passes_requests_on() {
             "{lines}: {checked:?}"
         );
     }
+    let allowed = "http-request allow if { path_beg /api }\n  http-request return status 404\n  server a 10.0.0.1:80";
+    assert_eq!(attempts(&backend(allowed)), [6], "{allowed}");
     let of_defaults = "defaults\n  mode http\n  retries 5\nbackend b\n  balance first\n";
     assert!(!has(&of("haproxy.cfg", of_defaults), "never-retries"));
 }
@@ -447,6 +449,7 @@ fn haproxy_goes_elsewhere_where_servers_are_active() {
         ("server-template s 3 10.0.0.1:80".into(), 0),
         ("server-template s 1 10.0.0.1:80".into(), 1),
         ("server-template s 4-4 10.0.0.1:80".into(), 1),
+        (format!("server-template s {} 10.0.0.1:80", usize::MAX), 0),
     ] {
         assert_eq!(base(&lines), wait, "{lines}");
     }

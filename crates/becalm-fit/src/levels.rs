@@ -23,6 +23,8 @@ pub struct Levels {
     rows: Vec<Row>,
     /// The time since the last answer, in microseconds, by the group of what it had; until when it is told.
     since: Vec<(usize, i64)>,
+    /// The sum of these times.
+    silent: i64,
     until: Option<i64>,
 }
 
@@ -80,6 +82,7 @@ impl Levels {
                 self.row(self.has).ended += 1;
             }
             self.since.clear();
+            self.silent = 0;
         }
         self.has = self.has.saturating_sub(1);
         let since = moment.saturating_sub(self.from.unwrap_or(moment));
@@ -95,6 +98,7 @@ impl Levels {
         self.until = Some(moment);
         if self.has > 0 && gone > 0 && !self.is_stalled() {
             self.since.push((self.has, gone));
+            self.silent = self.silent.saturating_add(gone);
         }
         let from = *self.from.get_or_insert(moment);
         let stretches = moment.saturating_sub(from) / self.length;
@@ -116,8 +120,7 @@ impl Levels {
 
     /// Whether it answered none for longer than chance makes it.
     fn is_stalled(&self) -> bool {
-        let silent: i64 = self.since.iter().map(|it| it.1).sum();
-        silent > STALL * self.length
+        self.silent > self.length.saturating_mul(STALL)
     }
 
     fn row(&mut self, had: usize) -> &mut Row {

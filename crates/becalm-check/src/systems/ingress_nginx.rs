@@ -87,16 +87,17 @@ const SETTINGS: &[&str] = &[
 
 const KEYS: &[&str] = list!("attempts base jitter budget attempt_timeout deadline retry_on");
 
-/// The settings of the controller, and their file.
+/// The settings of the controller, and their file; of several, which of them holds is not known, and so none does.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Controller<'a>(Option<(&'a str, &'a Node)>);
 
 impl<'a> Controller<'a> {
     pub fn of(files: &[Together<'a>]) -> Self {
-        let mut all = files
+        let all = files
             .iter()
             .flat_map(|it| it.trees.iter().map(|tree| (it.file, tree)));
-        Self(all.find_map(|(file, tree)| Some((file, settings(tree)?))))
+        let mut all = all.filter_map(|(file, tree)| Some((file, settings(tree)?)));
+        Self(all.next().filter(|_| all.next().is_none()))
     }
 
     fn get(&self, name: &str) -> Option<&'a Node> {

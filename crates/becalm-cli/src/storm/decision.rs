@@ -50,7 +50,7 @@ pub fn sentence(study: &Study) -> Option<String> {
         Verdict::TooShort => {
             let seconds = best.value("needed_horizon_s").map(format::plain);
             let remedy = seconds.map_or_else(
-                || "No longer ones that were tried show it".to_owned(),
+                || "Longer ones that were tried do not show it".to_owned(),
                 |it| format!("Give it a horizon of at least {it} s"),
             );
             format!(

@@ -45,6 +45,7 @@ pub(super) fn enough<R: Fn(&Scenario, u64) -> Recording + Sync>(
         open.horizon = open.horizon.max(still.horizon);
         // In few steps.
         let more = whole(needs.saturating_mul(3) / 2).min(most);
-        open.needs = still.needs.map(|it| it.max(more)).filter(|it| *it > needs);
+        open.needs = still.needs.map(|it| it.max(more).min(most));
+        open.needs = open.needs.filter(|it| *it > needs);
     }
 }

@@ -241,6 +241,12 @@ fn too_short(scenario: &Scenario, ruling: &Ruling) -> String {
     let seconds = |it: Duration| plain(it.as_secs_f64());
     let _ = match later.needs.map(seconds) {
         Some(needs) => write!(sentence, ". Make the horizon at least {needs} s."),
+        None if later.horizon <= scenario.horizon => {
+            write!(
+                sentence,
+                ". No longer run was made: a lower load may show it."
+            )
+        }
         None => write!(
             sentence,
             ". Runs of up to {} s do not show it: a much longer horizon may, and so may a lower load.",

@@ -29,6 +29,8 @@ pub struct Proxy<'a> {
     /// Whether there are more of them.
     pub has_more_conditions: bool,
     pub leads: Leads,
+    /// Whether a rule before ends the rules for some requests.
+    lets_through: bool,
     /// Servers that are asked in turn: no backups.
     pub active: usize,
     /// What holds for a server whose own line does not say it.
@@ -79,6 +81,7 @@ const MOST_CONDITIONS: usize = 8;
 impl<'a> Proxy<'a> {
     /// What holds in this section, of which self is the defaults.
     pub fn with(mut self, reading: &mut Reading<'a>, section: &Section) -> Self {
+        self.lets_through = false;
         for line in &section.lines {
             self.take(reading, line);
             self.take_rule(reading, line);
@@ -112,9 +115,12 @@ impl<'a> Proxy<'a> {
                     of_template(line.word(2))
                 };
                 let is_active = self.default_server.and(line) == Spare::default();
-                self.active += if is_active { count } else { 0 };
+                let active = if is_active { count } else { 0 };
+                self.active = self.active.saturating_add(active);
             }
-            ("http-request", "return") => {
+            // What it lets through meets no further rule.
+            ("http-request", "allow") => self.lets_through = true,
+            ("http-request", "return") if !self.lets_through => {
                 let is_bound = |it: &Word| ["if", "unless"].contains(&&*it.text);
                 if !line.words.iter().any(is_bound) {
                     self.leads = Leads::Back;
@@ -219,7 +225,7 @@ fn of_template(range: &str) -> usize {
     let number = |it: &str| it.parse::<usize>().ok();
     let count = number(from)
         .zip(number(to))
-        .map(|(from, to)| (to + 1).saturating_sub(from));
+        .map(|(from, to)| to.saturating_add(1).saturating_sub(from));
     // What is filled in elsewhere is taken for several.
     count.unwrap_or(2)
 }

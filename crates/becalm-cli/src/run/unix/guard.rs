@@ -18,7 +18,7 @@ use becalm::time::{Instant, Sleeper, StdSleeper};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{WaitPidFlag, waitpid};
-use nix::unistd::{Pid, getpgrp, getpid, tcgetpgrp, tcsetpgrp};
+use nix::unistd::{Pid, getpgrp, getpid, getsid, tcgetpgrp, tcsetpgrp};
 
 use super::itself;
 use super::terminal::Unstopped;
@@ -97,6 +97,9 @@ impl Guard {
 
     /// These groups cannot be ended: when becalm has gone, a guard of each hangs up on it.
     pub fn hang_up_on(&mut self, mut groups: Vec<Pid>) {
+        // Never on becalm's own, which is its caller's.
+        groups.retain(|it| *it != getpgrp());
+        groups.sort();
         groups.dedup();
         if getpid().as_raw() != 1 {
             let started = groups.into_iter().filter_map(|it| self.start(it).ok());
@@ -190,8 +193,12 @@ fn end(group: Pid, kill_after: Duration) {
 
 /// Has the system send HUP to a group that is another user's: it does so where a process of the group is stopped, and
 /// the last parent that watches over the group from within its session goes (POSIX, `_exit`). That is the guard, which
-/// ends after this; or a becalm around it.
+/// ends after this; or a becalm around it. A first process of a container that is of this session watches on, so that
+/// the stopped one would stay.
 fn hang_up(group: Pid) {
+    if getsid(Some(Pid::from_raw(1))) == getsid(None) {
+        return;
+    }
     let witness = Witness::join(group);
     if let Some(id) = witness.as_ref().ok().and_then(Witness::id) {
         let _ = kill(id, Signal::SIGSTOP);

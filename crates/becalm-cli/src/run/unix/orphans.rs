@@ -1,6 +1,6 @@
 //! What becomes becalm's because who started it has gone?
 
-use nix::unistd::{Pid, getpid, getsid};
+use nix::unistd::{Pid, getpgrp, getpid, getsid};
 
 use super::processes::{self, Process};
 
@@ -40,9 +40,11 @@ pub fn bury_orphans(kept: &[Pid]) {
 }
 
 /// The living among those that becalm has adopted and that are of its own session. Another session is
-/// where a program goes that is to live longer. `None` where the system does not tell.
+/// where a program goes that is to live longer; and what is in becalm's own group came with it, as the server of
+/// `server & exec becalm run ..` does. `None` where the system does not tell.
 pub fn adopted() -> Option<Vec<Process>> {
-    let (own, session) = (getpid(), getsid(None).ok());
-    let is_adopted = |it: &Process| it.parent == own && Some(it.session) == session && it.lives();
+    let (own, group, session) = (getpid(), getpgrp(), getsid(None).ok());
+    let is_left = |it: &Process| it.group != group && Some(it.session) == session && it.lives();
+    let is_adopted = |it: &Process| it.parent == own && is_left(it);
     Some(processes::all()?.into_iter().filter(is_adopted).collect())
 }
