@@ -163,6 +163,9 @@ impl Dialler {
         for command in greeting(self.info.redis_settings(), credentials) {
             accepted(&command, messages.ask(&command).await?)?;
         }
+        if self.primary.is_some() {
+            leads(messages.ask(&cmd("ROLE")).await?)?;
+        }
         Ok(messages)
     }
 

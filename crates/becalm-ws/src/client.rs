@@ -222,7 +222,7 @@ impl Client {
     }
 
     /// Is told of everything that happens. If it panics, it is told the rest of this step all the same. Then the panic goes on to the task that polls the
-    /// socket.
+    /// socket. A panic at [`Event::GaveUp`] comes with the next poll, or with the drop.
     pub fn observer(self, observer: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.observer = Some(Arc::new(observer)))
     }

@@ -47,7 +47,7 @@ impl Teller {
         self.panicked.is_some()
     }
 
-    /// A panic goes on: to who polls the socket.
+    /// A panic goes on: to the task that polls the socket.
     pub fn go_on(&mut self) {
         if let Some(panic) = self.panicked.take() {
             resume_unwind(panic);

@@ -29,6 +29,9 @@ pub(super) struct Confirmed {
     awaited: VecDeque<Awaited>,
     /// How many of these are to be answered until nothing more is missed.
     again: usize,
+    /// How many are to be answered until the last is that was asked on a new connection, or in a piece of a round. What is asked behind it counts
+    /// for nothing: a program that always adds and removes some must not keep the others waiting.
+    ahead: usize,
     /// Those that the server cannot serve now, to be asked for again, or to be left (`false`).
     interrupted: BTreeMap<Topic, bool>,
     /// Those of them that are asked for again in this round.
@@ -69,7 +72,14 @@ impl Confirmed {
         let (again, new): (Vec<_>, Vec<_>) =
             wanted.iter().partition(|topic| self.told.contains(*topic));
         let all = again.into_iter().chain(new);
-        all.map(|topic| self.subscribe(topic.clone())).collect()
+        let all = all.map(|topic| self.subscribe(topic.clone())).collect();
+        self.expect_all();
+        all
+    }
+
+    fn expect_all(&mut self) {
+        let is_answered = |it: &&Awaited| !matches!(it, Awaited::Left(_));
+        self.ahead = self.awaited.iter().filter(is_answered).count();
     }
 
     /// What to send after a topic was added or removed.
@@ -102,9 +112,9 @@ impl Confirmed {
         !self.interrupted.is_empty()
     }
 
-    /// Whether all is answered, and nothing is left of a round.
+    /// Whether a round is answered, and nothing is left of it.
     pub fn is_settled(&self) -> bool {
-        self.awaited.is_empty() && self.round.is_empty()
+        self.ahead == 0 && self.round.is_empty()
     }
 
     /// Asks for all of them again, once.
@@ -114,7 +124,7 @@ impl Confirmed {
 
     /// What to send of this round: the next piece when the last is answered.
     pub fn ask_again(&mut self) -> Vec<Cmd> {
-        if self.round.is_empty() || self.is_due() {
+        if self.round.is_empty() || self.ahead > 0 {
             return Vec::new();
         }
         let later = self.round.keys().nth(AT_ONCE).cloned();
@@ -127,7 +137,9 @@ impl Confirmed {
                 self.unsubscribe(topic)
             }
         });
-        asks.collect()
+        let asks = asks.collect();
+        self.expect_all();
+        asks
     }
 
     /// This topic is not heard, and will be.
@@ -264,6 +276,7 @@ impl Confirmed {
     }
 
     fn was_answered(&mut self) {
+        self.ahead = self.ahead.saturating_sub(1);
         if self.again > 0 {
             self.again -= 1;
             if self.again == 0 {

@@ -33,7 +33,7 @@
 //! | you are slower than those who publish | nothing is read ahead, so that memory stays what one message takes. The server keeps what you have not read, up to its `client-output-buffer-limit` (for subscriptions 32 MB, or 8 MB for a minute), and then closes: you get what the network holds, then [`Event::Lost`] and [`Event::MayHaveMissed`] |
 //! | a message is longer than [`Builder::answer_bytes`](crate::Builder::answer_bytes) | the connection is lost, the message is skipped |
 //! | the server refuses a topic: a right, a channel of another node of a cluster | [`Event::Refused`], and the others go on |
-//! | a node of a cluster cannot serve a sharded channel now (CLUSTERDOWN, TRYAGAIN), or its slot leaves the node | [`Event::Interrupted`], and the others go on. It is asked for again, at most once a second; then [`Event::MayHaveMissed`] |
+//! | a node of a cluster cannot serve a sharded channel now (CLUSTERDOWN, TRYAGAIN), or its slot leaves the node | [`Event::Interrupted`], and the others go on. It is asked for again, at first after 25 to 50 ms, then ever later, up to once in 0.5 to 1 s; then [`Event::MayHaveMissed`] |
 //! | dialling is given up: a login, a certificate, the end of a policy | an error, and then `None` |
 //! | the subscription is dropped | its connection closes |
 //!

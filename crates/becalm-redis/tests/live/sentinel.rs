@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use becalm_redis::subscription::Event;
 use becalm_redis::{Builder, Connection, Policy, Reconnect};
 use redis::{AsyncCommands, Client, Commands, RedisResult, cmd};
 use tempfile::TempDir;
@@ -14,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use crate::failover::follow;
 use crate::server::{Server, free_port};
 
-/// Three of them, two of which decide. They end with their test.
+/// Three of them; two decide. They end with their test.
 struct Sentinels {
     ports: [u16; 3],
     processes: Vec<Child>,
@@ -29,7 +30,7 @@ impl Sentinels {
             let path = directory.path().join(format!("{own}.conf"));
             let settings = format!(
                 "bind 127.0.0.1\nport {own}\nsentinel monitor orders 127.0.0.1 {port} 2\n\
-                 sentinel down-after-milliseconds orders 500\nsentinel failover-timeout orders 5000\n"
+                 sentinel down-after-milliseconds orders 2000\nsentinel failover-timeout orders 5000\n"
             );
             fs::write(&path, settings).expect("it is written");
             let mut sentinel = Command::new("redis-server");
@@ -61,9 +62,7 @@ impl Sentinels {
                     sleep(Duration::from_millis(20)).await;
                 }
             };
-            timeout(Duration::from_secs(30), knows_all)
-                .await
-                .expect("they meet");
+            within(knows_all).await;
         }
     }
 
@@ -82,6 +81,12 @@ impl Drop for Sentinels {
             let _ = process.wait();
         }
     }
+}
+
+/// What does not happen within a minute does not happen.
+async fn within<F: Future>(future: F) -> F::Output {
+    let bounded = timeout(Duration::from_secs(60), future);
+    bounded.await.expect("it happens within a minute")
 }
 
 /// As docs/redis.md shows it.
@@ -153,20 +158,22 @@ async fn through_a_failover_by_sentinels_commands_wait_and_what_both_replicas_ha
         }
         counted
     };
-    while promised.lock().expect("no panic").len() < 100 {
-        count(1).await;
-    }
+    within(async {
+        while promised.lock().expect("no panic").len() < 100 {
+            count(1).await;
+        }
+    })
+    .await;
+    let named = async || within(primary(sentinels.ports, "orders")).await;
+    let (_, port) = named().await.expect("they know");
+    assert_eq!(port, servers[0].port(), "it leads until it is killed");
     servers[0].kill();
-    since.extend(
-        timeout(Duration::from_secs(60), count(200))
-            .await
-            .expect("in time"),
-    );
+    since.extend(within(count(200)).await);
     is_over.store(true, Ordering::SeqCst);
-    writer.await.expect("no panic");
+    within(writer).await.expect("no panic");
 
     // It may have changed while nothing ran: the Sentinels know.
-    let (_, port) = primary(sentinels.ports, "orders").await.expect("they know");
+    let (_, port) = named().await.expect("they know");
     let new = servers.iter().find(|server| server.port() == port);
     let mut new = new.expect("one of them").plain();
     assert_ne!(port, servers[0].port());
@@ -194,7 +201,7 @@ async fn a_replica_that_is_named_as_the_primary_is_not_asked() {
     let ports = [second.port(), first.port()];
     let redis = Builder::new("redis://orders/?protocol=resp3").expect("an address");
     let redis = redis.primary(move || {
-        let place = match counted.fetch_add(1, Ordering::SeqCst) {
+        let place = match counted.fetch_add(1, Ordering::SeqCst) % 3 {
             0 => Err("no Sentinel answers"),
             1 => Ok(("127.0.0.1".to_owned(), ports[0])),
             _ => Ok(("127.0.0.1".to_owned(), ports[1])),
@@ -204,9 +211,13 @@ async fn a_replica_that_is_named_as_the_primary_is_not_asked() {
     let mut redis = redis.build().expect("valid settings");
     let mut told = cmd("INFO");
     told.arg("replication");
-    let told: RedisResult<String> = told.query_async(&mut redis).await;
+    let told: RedisResult<String> = within(told.query_async(&mut redis)).await;
     assert!(told.expect("it is told").contains("role:master"));
     assert_eq!(asked.load(Ordering::SeqCst), 3);
+    let mut prices = redis.subscribe(["prices"]);
+    let event = within(prices.next()).await.expect("it goes on");
+    assert!(matches!(event, Ok(Event::Subscribed(_))), "{event:?}");
+    assert_eq!(asked.load(Ordering::SeqCst), 6);
 }
 
 #[tokio::test]
@@ -217,7 +228,7 @@ async fn who_knows_the_primary_and_is_silent_is_a_dial_that_failed() {
     let redis = redis.primary(silent).reconnect(Reconnect::new(three));
     let redis = redis.dial_timeout(Duration::from_millis(20)).build();
     let mut redis = redis.expect("valid settings");
-    let ended: RedisResult<()> = redis.set("k", 1).await;
+    let ended: RedisResult<()> = within(redis.set("k", 1)).await;
     let told = ended.expect_err("there is none").to_string();
     assert!(told.contains("not known where the primary is"), "{told}");
 }

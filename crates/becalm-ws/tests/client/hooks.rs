@@ -125,15 +125,27 @@ async fn an_observer_that_panics_is_told_the_rest_and_the_socket_goes_on() {
             for number in 0..100 {
                 handle.try_send(format!("{number:60000}")).unwrap();
             }
+            let times = |word: &str| {
+                let told = told.lock().unwrap();
+                told.iter().filter(|told| *told == word).count()
+            };
             // Until it holds as much as the network takes, then it is lost and begins anew, then it is closed.
             for step in 0..3 {
-                let has_gone_on = async {
+                let mut go_on = async || {
                     while let Err(panic) = AssertUnwindSafe(feed.next()).catch_unwind().await {
                         let said = panic.downcast_ref::<&str>();
                         assert_eq!(said, Some(&"a fault"));
                     }
                 };
-                let _ = tokio::time::timeout(Duration::from_millis(300), has_gone_on).await;
+                let a_while = Duration::from_millis(300);
+                let _ = tokio::time::timeout(a_while, go_on()).await;
+                within(async {
+                    while times("opened") <= step.min(1) {
+                        let _ = tokio::time::timeout(a_while, go_on()).await;
+                        tokio::task::yield_now().await;
+                    }
+                })
+                .await;
                 match step {
                     0 => kill.notify_one(),
                     1 => handle.close(None),
@@ -142,8 +154,6 @@ async fn an_observer_that_panics_is_told_the_rest_and_the_socket_goes_on() {
             }
             let dropped = AssertUnwindSafe(async move { drop(feed) });
             let _ = dropped.catch_unwind().await;
-            let told = told.lock().unwrap();
-            let times = |word: &str| told.iter().filter(|told| *told == word).count();
             for number in 0..100 {
                 let each =
                     times(&format!("dropped {number}")) + times(&format!("unconfirmed {number}"));
@@ -153,10 +163,31 @@ async fn an_observer_that_panics_is_told_the_rest_and_the_socket_goes_on() {
                     "{resumes} {panics_at} {number}: {each}"
                 );
             }
+            let told = told.lock().unwrap();
             let has_panicked = told.iter().any(|word| word.starts_with(panics_at));
             assert!(has_panicked, "{resumes} {panics_at}: {told:?}");
-            assert!(times("opened") > 1, "{resumes} {panics_at}: {told:?}");
             assert_eq!(told.last().unwrap(), "closed", "{resumes} {panics_at}");
         }
+    }
+}
+
+#[tokio::test]
+async fn an_observer_that_panics_when_it_gives_up_breaks_the_next_poll_or_the_drop() {
+    for is_polled in [true, false] {
+        let server = Server::answering(|_| "HTTP/1.1 403 A\r\n\r\n".into()).await;
+        let client = server
+            .client()
+            .observer(|event| assert!(!matches!(event, Event::GaveUp(_)), "a fault"));
+        let mut feed = client.open().unwrap();
+        let gave_up = within(feed.next()).await.unwrap();
+        assert!(gave_up.is_err(), "it is told by the stream all the same");
+        let panic = if is_polled {
+            let next = AssertUnwindSafe(feed.next()).catch_unwind();
+            within(next).await.unwrap_err()
+        } else {
+            let drops = AssertUnwindSafe(async move { drop(feed) });
+            drops.catch_unwind().await.unwrap_err()
+        };
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"a fault"));
     }
 }

@@ -197,6 +197,28 @@ fn ten_thousand_topics_come_back_in_ten_round_trips_of_one_round() {
 }
 
 #[test]
+fn topics_that_others_add_and_remove_keep_no_round_waiting() {
+    let down = || redis::parse_redis_value(b"-CLUSTERDOWN Hash slot not served\r\n");
+    let mut confirmed = Confirmed::default();
+    confirmed.begin(&sharded(&["a"]));
+    confirmed.change("0".into(), true);
+    confirmed.heard(down().expect("a value")).expect("it waits");
+    // From here on a question is always open.
+    for number in 0..10 {
+        confirmed.begin_round();
+        assert_eq!(confirmed.ask_again().len(), 1, "{number}");
+        let open = number.to_string();
+        confirmed.change((number + 1).to_string().into(), true);
+        confirmed
+            .heard(confirms("subscribe", &open))
+            .expect("asked");
+        assert!(!confirmed.is_settled() && confirmed.ask_again().is_empty());
+        confirmed.heard(down().expect("a value")).expect("it waits");
+        assert!(confirmed.is_settled() && confirmed.is_due());
+    }
+}
+
+#[test]
 fn what_was_removed_and_added_in_between_has_its_own_answers() {
     let mut confirmed = Confirmed::default();
     confirmed.begin(&wanted(&["a"]));
