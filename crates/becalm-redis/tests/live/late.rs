@@ -322,7 +322,7 @@ async fn what_is_given_up_is_ended_over_a_unix_socket_too() {
     }
 }
 
-/// Passes on what comes to the one socket to the other, and does not tell that a client has closed.
+/// Passes on to the one socket what comes to the other, and does not tell that one has closed.
 #[cfg(unix)]
 fn hold_open(own: &str, server: String) {
     let clients = UnixListener::bind(own).expect("a socket");
@@ -337,6 +337,8 @@ fn hold_open(own: &str, server: String) {
                     tokio::io::copy(&mut answers, &mut to),
                 );
                 let _ = tokio::join!(both.0, both.1);
+                // Neither half closes before the test ends.
+                std::future::pending::<()>().await;
             });
         }
     });
