@@ -98,28 +98,29 @@ async fn c11_transactions_that_stand_in_each_others_way_all_succeed() {
     within(async {
         let (server, pool) = shop().await;
         let shop = transactions(server.url().parse().expect("an address"));
-        let mut workers = JoinSet::new();
-        for worker in 0..8 {
-            let shop = shop.clone();
-            workers.spawn(async move {
-                for _ in 0..25 {
-                    let (from, to) = if worker % 2 == 0 {
-                        ("lamp", "desk")
-                    } else {
-                        ("desk", "lamp")
-                    };
-                    rebook(&shop, from, to).await.expect("it is rebooked");
-                }
-            });
+        // On a busy machine a round may pass in which none waits for another.
+        while CONFLICTS
+            .demand()
+            .is_none_or(|it| it.attempts == it.first_tries)
+        {
+            let mut workers = JoinSet::new();
+            for worker in 0..8 {
+                let shop = shop.clone();
+                workers.spawn(async move {
+                    for _ in 0..25 {
+                        let (from, to) = if worker % 2 == 0 {
+                            ("lamp", "desk")
+                        } else {
+                            ("desk", "lamp")
+                        };
+                        rebook(&shop, from, to).await.expect("it is rebooked");
+                    }
+                });
+            }
+            workers.join_all().await;
         }
-        workers.join_all().await;
         let left = (sold(&pool, "lamp").await, sold(&pool, "desk").await);
         assert!(matches!(left, (Ok(0), Ok(0))), "{left:?}");
-        let demand = CONFLICTS.demand().expect("it is counted");
-        assert!(
-            demand.attempts > demand.first_tries,
-            "nobody was in anybody's way"
-        );
     })
     .await;
 }
