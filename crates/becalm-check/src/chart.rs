@@ -1,6 +1,7 @@
 //! Which retries of a template does a chart of Helm fill in, and with what?
 //!
-//! A value that `values.yaml` of the chart has plainly is what the template gets where nothing else is given (`helm template`).
+//! A value that `values.yaml` of the chart has plainly is what the template gets where nothing else is given (`helm template`). Where another file of
+//! values beside it has another value, neither stands in.
 
 use crate::document::{Node, Span, Together};
 use crate::hints::looks_like_retries;
@@ -24,16 +25,28 @@ pub fn value<'a>(
     if !parts.all(|it| plain.contains(&it)) {
         return None;
     }
-    let values = values(file, together)?;
+    let (root, values) = values(file, together)?;
     // What a template takes is not read by it: no key is asked for.
     let within = |node: &'a Node, name: &&str| {
         let (_, value) = node.entries().iter().find(|(key, _)| key.name == **name)?;
         Some(value)
     };
-    let mut trees = values.trees.iter();
-    let node = trees.find_map(|tree| path.iter().try_fold(tree, within))?;
-    let text = node.text().filter(|it| !it.is_empty())?;
-    Some((text.to_owned(), values.file))
+    let of = |values: &'a Together<'a>| {
+        let mut trees = values.trees.iter();
+        trees
+            .find_map(|tree| path.iter().try_fold(tree, within))?
+            .text()
+    };
+    let text = of(values).filter(|it| !it.is_empty())?;
+    // Which of several files of values an installation takes is not known.
+    let is_other = |it: &&'a Together<'a>| {
+        let name = it.file.strip_prefix(root);
+        name.is_some_and(|name| is_values(name) && !name.contains("charts/"))
+    };
+    let mut others = together.iter().filter(is_other).filter_map(of);
+    others
+        .all(|it| it == text)
+        .then(|| (text.to_owned(), values.file))
 }
 
 /// Whether a file holds the values of a chart.
@@ -45,15 +58,18 @@ pub fn is_values(file: &str) -> bool {
     stem.is_some_and(|it| it.starts_with("values"))
 }
 
-/// The values of the chart that a template belongs to.
-fn values<'a>(file: &str, together: &'a [Together<'a>]) -> Option<&'a Together<'a>> {
+/// The directory of the chart that a template belongs to, and its values.
+fn values<'f, 'a>(
+    file: &'f str,
+    together: &'a [Together<'a>],
+) -> Option<(&'f str, &'a Together<'a>)> {
     let at = file.rfind("templates/")?;
     let root = &file[..at];
     let is_own = |it: &&Together<'_>| {
         let name = it.file.strip_prefix(root);
         name.is_some_and(|it| it == "values.yaml" || it == "values.yml")
     };
-    together.iter().find(is_own)
+    Some((root, together.iter().find(is_own)?))
 }
 
 /// The keys of a document that begins to be a template in this line, which look like retries and are filled in: the place of the

@@ -49,9 +49,11 @@ pub fn records(
         line += between.matches('\n').count();
         begin = between.rfind('\n').map_or(begin, |it| from + it + 1);
         from = at;
+        let before = text[begin..at].trim_start();
+        let is_comment = COMMENTS.iter().any(|it| before.starts_with(it));
         let next = trees.partition_point(|it| it.span.line <= line);
         let within = next.checked_sub(1).map(|it| &trees[it]);
-        if at < until || within.is_some_and(is_config_map) {
+        if at < until || is_comment || within.is_some_and(is_config_map) {
             continue;
         }
         if let Some(json) = record(text, at) {
@@ -80,16 +82,33 @@ const OF_RECORD: &str = ".grpc_config.json";
 /// How a TXT record begins that holds a service config (gRFC A2).
 const RECORD: &str = "grpc_config=";
 
+/// How a line begins that is a comment: of a zone, of YAML, and two of Terraform.
+const COMMENTS: [&str; 4] = [";", "#", "//", "/*"];
+
 /// How many records of a file are read, and how long each may be: that of DNS has at most 64 KiB.
 const RECORDS: usize = 1000;
 const LONGEST: usize = 1 << 17;
 
-/// The list of a record that begins here: without the quotes that a zone puts around each 255 bytes.
+/// The list of a record that begins here. Quotes of a record within a text (CloudFormation, `kubectl get -o json`) are escaped
+/// twice.
 fn record(text: &str, at: usize) -> Option<String> {
-    let is_quoted = text[..at].ends_with('"');
+    let (before, rest) = (&text[..at], &text[at + RECORD.len()..]);
+    if before.ends_with("\\\"") {
+        let mut inner = String::new();
+        let mut chars = rest.chars().take(LONGEST);
+        while let Some(c) = chars.next().filter(|it| *it != '"') {
+            inner.push(if c == '\\' { chars.next()? } else { c });
+        }
+        return list_of(&inner, true);
+    }
+    list_of(rest, before.ends_with('"'))
+}
+
+/// The list that begins here: without the quotes that a zone puts around each 255 bytes.
+fn list_of(text: &str, is_quoted: bool) -> Option<String> {
     let mut json = String::new();
     let (mut depth, mut is_text, mut is_outside) = (0_usize, false, false);
-    let mut chars = text[at + RECORD.len()..].chars().take(LONGEST);
+    let mut chars = text.chars().take(LONGEST);
     while let Some(c) = chars.next() {
         let c = match c {
             '\\' if is_quoted => chars.next()?,

@@ -1,6 +1,6 @@
 //! What is told of shapes that applications and meshes without proxies have?
 
-use becalm_check::{Checked, File, Finding, Settings, Severity, check};
+use becalm_check::{Checked, Evidence, File, Finding, Settings, Severity, check};
 
 fn of(files: &[(&str, &str)]) -> Checked {
     let files: Vec<_> = files
@@ -99,20 +99,84 @@ fn a_zone_in_a_config_map_is_read_once() {
 }
 
 #[test]
+fn a_record_in_a_comment_is_none() {
+    let record = format!("'grpc_config=[{{\"serviceConfig\":{CONFIG}}}]'");
+    for (name, sign) in [
+        ("a.zone", "; _grpc_config.a TXT "),
+        ("a.yaml", "  # - "),
+        ("a.tf", "// txt = "),
+    ] {
+        let checked = of(&[(name, &format!("a:\n{sign}{record}\n"))]);
+        assert!(checked.mappings.is_empty(), "{name}: {checked:#?}");
+    }
+    let live = of(&[("a.yaml", &format!("a:\n  - {record}\n"))]);
+    assert_eq!(live.mappings.len(), 1);
+}
+
+#[test]
+fn a_record_within_a_text_of_json_is_escaped_twice() {
+    let escaped = |it: &str| it.replace('\\', "\\\\").replace('"', "\\\"");
+    let inner = escaped(&format!("[{{\"serviceConfig\":{CONFIG}}}]"));
+    let (first, second) = inner.split_at(inner.find("retryPolicy").unwrap());
+    for record in [
+        format!("\"grpc_config={inner}\""),
+        format!("\"grpc_config={first}\" \"{second}\""),
+    ] {
+        let text = format!("{{\"ResourceRecords\": [\"{}\"]}}\n", escaped(&record));
+        let checked = of(&[("dns.json", &text)]);
+        let [mapping] = &checked.mappings[..] else {
+            panic!("{checked:#?}");
+        };
+        assert_eq!(mapping.policy.attempts, 4);
+    }
+}
+
+#[test]
 fn a_client_takes_the_first_choice_that_is_for_it() {
     let text = format!(
         "[{{\"clientLanguage\": [\"go\"], \"serviceConfig\": {CONFIG}}},\n{{\"percentage\": 10, \"serviceConfig\": {CONFIG}}},\n\
          {{\"serviceConfig\": {CONFIG}}},\n{{\"serviceConfig\": {CONFIG}}}]\n"
     );
     let checked = of(&[("txt.json", &text)]);
-    let lines: Vec<_> = checked.mappings.iter().map(|it| it.span.line).collect();
-    assert_eq!(lines, [2, 3]);
+    let read: Vec<_> = checked
+        .mappings
+        .iter()
+        .map(|it| (it.span.line, it.version))
+        .collect();
+    assert_eq!(read, [(1, "go"), (2, "core-1.85"), (3, "core-1.85")]);
     let told: Vec<_> = all(&checked, "key-not-read")
         .iter()
         .map(|it| (it.span.line, it.severity))
         .collect();
-    assert_eq!(told, [(1, Severity::Note), (4, Severity::Warning)]);
+    assert_eq!(told, [(4, Severity::Warning)]);
     assert_eq!(one(&checked, "not-seen").span.line, 2);
+}
+
+#[test]
+fn a_choice_for_a_language_is_read_as_its_client_reads_it() {
+    let config = CONFIG.replace("UNAVAILABLE", "INTERNAL");
+    for (language, version, evidence) in [
+        ("go", "go", Evidence::Read),
+        ("Java", "java", Evidence::Read),
+        ("node", "js-1.14", Evidence::Run),
+        ("c++", "core-1.85", Evidence::Run),
+    ] {
+        let text =
+            format!("[{{\"clientLanguage\":[\"{language}\"],\"serviceConfig\":{config}}}]\n");
+        let checked = of(&[("txt.json", &text)]);
+        let [mapping] = &checked.mappings[..] else {
+            panic!("{language}: {checked:#?}");
+        };
+        assert_eq!((mapping.version, mapping.evidence), (version, evidence));
+        one(&checked, "repeats-what-may-be-done");
+    }
+    let text = format!("[{{\"clientLanguage\":[\"python\"],\"serviceConfig\":{config}}}]\n");
+    let checked = of(&[("txt.json", &text)]);
+    let told = one(&checked, "key-not-read");
+    assert!(
+        checked.mappings.is_empty() && told.sentence.contains("python"),
+        "{checked:#?}"
+    );
 }
 
 #[test]
@@ -217,6 +281,29 @@ fn a_plain_value_of_a_chart_stands_in() {
             one(&checked, "unknown-value").sentence.contains(told),
             "{checked:#?}"
         );
+    }
+}
+
+#[test]
+fn a_value_that_another_file_of_the_chart_changes_does_not_stand_in() {
+    let text = "virtual_hosts: [{name: h, domains: [a], routes: [{match: {prefix: /}, route: {cluster: a, retry_policy: {retry_on: 5xx, num_retries: \"{{ .Values.retries }}\"}}}]}]\n";
+    for (other, name, is_known) in [
+        ("retries: 50\n", "chart/values-prod.yaml", false),
+        ("retries: 7\n", "chart/values-prod.yaml", true),
+        ("host: a\n", "chart/values-prod.yaml", true),
+        ("retries: 50\n", "chart/env/values-prod.yml", false),
+        ("retries: 50\n", "other/values-prod.yaml", true),
+        ("retries: 50\n", "chart/charts/b/values.yaml", true),
+    ] {
+        let checked = of(&[
+            ("chart/values.yaml", "retries: 7\n"),
+            (name, other),
+            ("chart/templates/envoy.yaml", text),
+        ]);
+        let attempts = checked.mappings[0].policy.attempts;
+        assert_eq!(attempts == 8, is_known, "{name}, {other}: {checked:#?}");
+        let told = &one(&checked, "unknown-value").sentence;
+        assert_eq!(told.contains("7, as chart/values.yaml"), is_known, "{told}");
     }
 }
 

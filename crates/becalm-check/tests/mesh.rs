@@ -294,3 +294,34 @@ fn the_retries_of_an_envoy_filter_are_read_where_they_say_what_is_repeated() {
     let connections = "typed_config: {max_connect_attempts: 9}";
     assert_eq!(codes(&of("NETWORK_FILTER", connections)), ["not-seen"]);
 }
+
+#[test]
+fn what_a_merged_patch_leaves_out_is_as_istio_makes_it() {
+    let of = |operation: &str, retry: &str| {
+        of(&[(
+            "filter.yaml",
+            &format!(
+                "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nmetadata: {{name: f}}\nspec:\n  configPatches:\n  - applyTo: HTTP_ROUTE\n    patch:\n      operation: {operation}\n      value: {{route: {{retry_policy: {{retry_on: 5xx{retry}}}}}}}\n"
+            ),
+        )])
+    };
+    for (operation, many) in [("MERGE", 3), ("ADD", 2), ("INSERT_FIRST", 2)] {
+        let checked = of(operation, "");
+        assert_eq!(attempts(&checked), [many], "{checked:#?}");
+        let deadline = checked.mappings[0].policy.deadline;
+        assert_eq!(deadline.is_none(), operation == "MERGE", "{checked:#?}");
+    }
+    let long = ", num_retries: 2, per_try_timeout: 20s";
+    let checked = of("MERGE", long);
+    let policy = &checked.mappings[0].policy;
+    let each = policy.attempt_timeout.map(|it| it.as_secs());
+    assert_eq!(
+        (policy.attempts, each, policy.deadline),
+        (3, Some(20), None)
+    );
+    assert!(
+        !codes(&checked).contains(&"timeout-ignored"),
+        "{checked:#?}"
+    );
+    assert!(codes(&of("ADD", long)).contains(&"timeout-ignored"));
+}

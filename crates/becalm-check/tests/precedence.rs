@@ -244,3 +244,36 @@ fn a_cluster_without_a_route_of_its_file_has_its_own_policy() {
     let both = format!("{route}\n{text}");
     assert_eq!(attempts(&of(&[("envoy.yaml", &both)])), [3, 3]);
 }
+
+#[test]
+fn a_cluster_of_another_file_is_judged_by_the_routes_that_lead_to_it() {
+    let routes = "virtual_hosts:\n- name: h\n  domains: [a]\n  routes:\n  - match: {prefix: /}\n    route: {cluster: a, timeout: 0s}\n";
+    let clusters = "static_resources:\n  clusters:\n  - {name: a, type: EDS, typed_extension_protocol_options: {envoy.extensions.upstreams.http.v3.HttpProtocolOptions: {retry_policy: {retry_on: 5xx, num_retries: 9}}}}\n";
+    let one_file = format!("{clusters}---\n{routes}");
+    for files in [
+        &[("rds.yaml", routes), ("cds.yaml", clusters)][..],
+        &[("cds.yaml", clusters), ("rds.yaml", routes)],
+        &[("envoy.yaml", &one_file)],
+    ] {
+        let checked = of(files);
+        let [mapping] = &checked.mappings[..] else {
+            panic!("{checked:#?}");
+        };
+        let policy = &mapping.policy;
+        assert_eq!((policy.attempts, policy.deadline), (10, None));
+        assert!(
+            checked
+                .findings
+                .iter()
+                .all(|it| it.code != "not-seen" && it.code != "retries-not-read"),
+            "{checked:#?}"
+        );
+        if files.len() == 2 {
+            assert_eq!((&*mapping.file, mapping.span.line), ("rds.yaml", 5));
+        }
+    }
+    // A route of another Envoy leads to the cluster of its own file.
+    let own = format!("{clusters}{routes}");
+    let both = of(&[("a.yaml", &own), ("b.yaml", clusters)]);
+    assert_eq!(attempts(&both), [10, 10], "{both:#?}");
+}

@@ -5,7 +5,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::fields::{field, items};
-use crate::document::{Document, Node, Together};
+use super::place::{clusters_of, routes};
+use crate::document::{Document, Node, Span, Together};
 use crate::list::list;
 use crate::systems::resources::trees;
 
@@ -16,6 +17,8 @@ pub struct Files<'a> {
     clusters: HashMap<&'a str, Vec<(&'a str, &'a Node, &'a Node)>>,
     /// The names of tables of routes.
     tables: HashSet<&'a str>,
+    /// The clusters to which a route leads: their files and places.
+    reached: HashSet<(&'a str, Span)>,
 }
 
 /// The clusters as a document sees them: its own hold before those of its file, and these before those of other files.
@@ -28,19 +31,48 @@ pub struct Clusters<'a> {
 impl<'a> Files<'a> {
     pub fn of(files: &[Together<'a>]) -> Self {
         let mut all = Self::default();
+        let mut led = Vec::new();
         for (file, tree) in trees(files) {
+            let mut names = HashSet::new();
             for node in tree.walk() {
                 let name = || field(node, "name").and_then(Node::text);
                 if let Some(name) = is_cluster(node).then(name).flatten() {
                     let same = all.clusters.entry(name).or_default();
                     same.push((file, tree, node));
                 }
-                if !items(node, "virtual_hosts").is_empty() {
+                let hosts = items(node, "virtual_hosts");
+                if !hosts.is_empty() {
                     all.tables.extend(name());
                 }
+                let actions = hosts.iter().flat_map(routes);
+                let actions = actions.filter_map(|it| field(it, "route"));
+                names.extend(actions.flat_map(clusters_of));
             }
+            led.push((file, tree, names));
+        }
+        for (file, tree, names) in led {
+            let found = names
+                .iter()
+                .filter_map(|it| all.of_name(it, file, Some(tree)));
+            let found: Vec<_> = found.map(|(file, it)| (file, it.span)).collect();
+            all.reached.extend(found);
         }
         all
+    }
+
+    /// The cluster of this name, as a document of this file sees it.
+    fn of_name(&self, name: &str, file: &str, own: Option<&Node>) -> Option<(&'a str, &'a Node)> {
+        let all = self.clusters.get(name)?;
+        let is_own = |tree: &Node| own.is_some_and(|own| std::ptr::eq(own, tree));
+        let of_document = || all.iter().find(|(_, tree, _)| is_own(tree));
+        let of_file = || all.iter().find(|it| it.0 == file);
+        let found = of_document().or_else(of_file).or_else(|| all.first());
+        found.map(|(file, _, cluster)| (*file, *cluster))
+    }
+
+    /// Whether a route leads to this cluster of this file.
+    pub fn is_reached(&self, file: &str, cluster: &Node) -> bool {
+        self.reached.contains(&(file, cluster.span))
     }
 
     pub fn clusters(&'a self, document: Document<'a>) -> Clusters<'a> {
@@ -59,13 +91,8 @@ impl<'a> Files<'a> {
 impl<'a> Clusters<'a> {
     /// The cluster of this name, with its file.
     pub fn get(&self, name: &str) -> Option<(&'a str, &'a Node)> {
-        let all = self.files.clusters.get(name)?;
-        let own = self.document.tree;
-        let is_own = |tree: &Node| own.is_some_and(|own| std::ptr::eq(own, tree));
-        let of_document = || all.iter().find(|(_, tree, _)| is_own(tree));
-        let of_file = || all.iter().find(|(file, ..)| *file == self.document.file);
-        let found = of_document().or_else(of_file).or_else(|| all.first());
-        found.map(|(file, _, cluster)| (*file, *cluster))
+        let Document { file, tree, .. } = self.document;
+        self.files.of_name(name, file, tree)
     }
 }
 

@@ -14,7 +14,7 @@ mod retry_policy;
 pub(super) mod timeouts;
 mod words;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::code;
 use crate::document::{Document, Node};
@@ -24,7 +24,7 @@ use crate::reading::Reading;
 use crate::system::{Follows, Form, Refuses, Schema, System};
 use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, entry, field, items};
 use files::is_cluster;
-use place::Place;
+use place::{Place, routes};
 
 pub(super) use cluster::{at_most, at_most_share};
 pub(super) use files::Files;
@@ -154,20 +154,18 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     let managers: HashMap<*const Node, &Node> = (tree.walk())
         .filter_map(|it| Some((std::ptr::from_ref(field(it, "route_config")?), it)))
         .collect();
-    let mut reached = HashSet::new();
     for table in tree.walk().filter(|it| it.is_table()) {
         let manager = managers.get(&std::ptr::from_ref(table)).copied();
         for host in items(table, "virtual_hosts") {
             fields::check(reading, host, &VIRTUAL_HOST);
             of_extension(reading, host);
             never_reached(reading, host);
-            for route in items(host, "routes").iter().chain(matched(host)) {
+            for route in routes(host) {
                 fields::check(reading, route, &ROUTE);
                 if let Some(action) = field(route, "route") {
                     fields::check(reading, action, &ROUTE_ACTION);
                     of_extension(reading, action);
                     itself::redirects(reading, action);
-                    reached.extend(retry_policy::clusters_of(action));
                     let place = Place {
                         host,
                         route,
@@ -181,7 +179,8 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     }
     for cluster in tree.walk().filter(|it| is_cluster(it)) {
         let name = field(cluster, "name").and_then(Node::text);
-        if let Some(name) = name.filter(|it| !reached.contains(*it)) {
+        let is_reached = files.is_reached(reading.document.file, cluster);
+        if let Some(name) = name.filter(|_| !is_reached) {
             retry_policy::of_cluster(reading, clusters, name, cluster);
         }
     }
@@ -224,25 +223,12 @@ fn fetched(reading: &mut Reading<'_>, tree: &Node, files: &Files<'_>) {
 /// Where listeners, routes, clusters and filters come from a server or a file.
 const FETCHED: &[&str] = list!("lds_config rds scoped_rds config_discovery");
 
-/// The routes of a host that finds them by a tree of matchers.
-fn matched(host: &Node) -> impl Iterator<Item = &Node> {
-    let actions = field(host, "matcher").into_iter().flat_map(Node::walk);
-    actions.flat_map(
-        |it| match it.get("@type").and_then(Node::text).unwrap_or_default() {
-            "type.googleapis.com/envoy.config.route.v3.Route" => std::slice::from_ref(it),
-            "type.googleapis.com/envoy.config.route.v3.RouteList" => items(it, "routes"),
-            _ => &[],
-        },
-    )
-}
-
 /// Tells of a policy of a virtual host that each of its routes has another one for.
 fn never_reached(reading: &mut Reading<'_>, host: &Node) {
     let Some((key, _)) = entry(host, "retry_policy") else {
         return;
     };
-    let routes = items(host, "routes").iter().chain(matched(host));
-    let actions: Vec<_> = routes.filter_map(|it| field(it, "route")).collect();
+    let actions: Vec<_> = routes(host).filter_map(|it| field(it, "route")).collect();
     let has_own = |it: &&Node| entry(it, "retry_policy").is_some();
     if !actions.is_empty() && actions.iter().all(has_own) {
         let sentence = "each route of the virtual host has a retry policy of its own, which holds in place of this one";

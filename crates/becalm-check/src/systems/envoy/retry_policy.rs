@@ -15,7 +15,7 @@ use super::fields::{
 use super::files::Clusters;
 use super::methods::methods;
 use super::numbers::{is_number, whole};
-use super::place::Place;
+use super::place::{Place, clusters_of};
 use super::timeouts;
 use super::words::Words;
 use crate::code;
@@ -44,8 +44,7 @@ pub fn of_route<'a>(reading: &mut Reading<'a>, clusters: Clusters<'a>, place: Pl
     let names = clusters_of(place.action);
     // Of several clusters each may have a policy of its own.
     let has_own = |name: &&String| {
-        let (file, cluster) = clusters.get(name)?;
-        (file == reading.document.file).then_some(())?;
+        let (_, cluster) = clusters.get(name)?;
         entry(protocol_options(cluster)?, "retry_policy")
     };
     let (own, others): (Vec<_>, Vec<_>) = names.iter().partition(|it| has_own(it).is_some());
@@ -58,7 +57,7 @@ pub fn of_route<'a>(reading: &mut Reading<'a>, clusters: Clusters<'a>, place: Pl
     }
 }
 
-/// Maps the policy of a cluster to which no route of the file leads: it holds for the requests of any route.
+/// Maps the policy of a cluster to which no route of the files leads: it holds for the requests of any route.
 pub fn of_cluster<'a>(
     reading: &mut Reading<'a>,
     clusters: Clusters<'a>,
@@ -69,7 +68,7 @@ pub fn of_cluster<'a>(
         return;
     };
     let sentence = format!(
-        "no route of this file leads to the cluster {name}: how long all attempts may take is not known here; Envoy's default of 15s stands in"
+        "no route of the files leads to the cluster {name}: how long all attempts may take is not known here; Envoy's default of 15s stands in"
     );
     let remedy = "name the file of its routes as well";
     reading.find(key.span, code::NOT_SEEN, sentence, remedy);
@@ -86,10 +85,12 @@ pub fn of_cluster<'a>(
     to_clusters(reading, clusters, place, vec![name.to_owned()]);
 }
 
-/// The retries that a patch sets, of a route or a virtual host, and where. `None` where it does not say what is repeated.
+/// The retries that a patch sets, of a route or a virtual host, and where. `None` where it does not say what is repeated. Of a
+/// route that is there already, what it leaves out is not Envoy's default.
 pub fn of_patch(
     reading: &mut Reading<'_>,
     applies_to: &str,
+    is_new: bool,
     value: &Node,
 ) -> Option<(Draft, Span)> {
     let action = match applies_to {
@@ -106,18 +107,21 @@ pub fn of_patch(
     fields::check(reading, retry, &RETRY_POLICY);
     field(retry, "retry_on")?;
     let retries = Retries {
-        reading,
+        file: reading.document.file,
         key,
         retry,
+        span: key.span,
     };
-    let mut draft = retries.draft(Place {
+    let place = Place {
         host: action,
         route: value,
         action,
         manager: None,
-    })?;
-    if field(action, "timeout").is_none() {
-        draft.policy.deadline = None;
+    };
+    let is_whole = is_new && applies_to == "HTTP_ROUTE";
+    let timeout = is_whole.then_some(timeouts::TIMEOUT);
+    let mut draft = retries.draft(reading, place, timeout)?;
+    if !is_whole && field(action, "timeout").is_none() && draft.policy.deadline.is_none() {
         let why = "set by the route that is patched".to_owned();
         draft.origin("deadline", Origin::NotExpressible(why));
     }
@@ -138,8 +142,7 @@ fn to_clusters<'a>(
     } = place;
     let found = |name: &String| clusters.get(name);
     let cluster = names.iter().find_map(found);
-    let here = cluster.filter(|(file, _)| *file == reading.document.file);
-    let of_cluster = here
+    let of_cluster = cluster
         .and_then(|(_, it)| protocol_options(it))
         .and_then(|it| entry(it, "retry_policy"));
     let own = entry(action, "retry_policy");
@@ -152,14 +155,20 @@ fn to_clusters<'a>(
             "the retry policy of the cluster's HttpProtocolOptions overrides that of the route";
         reading.find(key.span, code::OVERRIDDEN, sentence, "keep one of them");
     }
-    let retry_policy = Retries {
-        reading,
+    let own_file = reading.document.file;
+    let from = of_cluster.and(cluster).map_or(own_file, |(file, _)| file);
+    let is_own = from == own_file;
+    let span = if is_own { key.span } else { route.span };
+    let retries = Retries {
+        file: from,
         key,
         retry,
+        span,
     };
-    let Some(mut draft) = retry_policy.draft(place) else {
+    let Some(mut draft) = retries.draft(reading, place, Some(timeouts::TIMEOUT)) else {
         return;
     };
+    draft.elsewhere = (!is_own).then(|| (from.to_owned(), key.span));
     if cluster.is_none() {
         let shown = names.first().map_or("of the request", |it| &**it);
         let sentence = format!(
@@ -171,66 +180,79 @@ fn to_clusters<'a>(
     let priority = field(action, "priority")
         .and_then(Node::text)
         .unwrap_or("DEFAULT");
-    let (file, cluster) =
-        cluster.map_or((reading.document.file, None), |(file, it)| (file, Some(it)));
-    reading.in_file(file, &mut draft, key.span, |reading, draft| {
+    let (file, cluster) = cluster.map_or((own_file, None), |(file, it)| (file, Some(it)));
+    reading.in_file(file, &mut draft, span, |reading, draft| {
         cluster::budget(reading, draft, cluster, priority);
         if let Some(cluster) = cluster {
             timeouts::to_connect(reading, draft, cluster, key.span);
         }
-        lose_of_cluster(draft, cluster, of_cluster.is_some());
+        lose_of_cluster(draft, cluster);
     });
     timeouts::while_idle(reading, &draft, place);
-    lose(reading, &mut draft, retry, action, host);
+    reading.in_file(from, &mut draft, span, |_, draft| {
+        lose_of_retry(draft, retry);
+    });
+    lose(reading, &mut draft, action, host);
     let name = name(route, &names);
     let domains = items(host, "domains").iter().filter_map(Node::text);
     let domains = domains.filter(|it| *it != "*").map(ToOwned::to_owned);
     let names = names.into_iter().chain(domains).collect();
-    reading.map(draft, name, names, key.span);
+    reading.map(draft, name, names, span);
 }
 
-struct Retries<'r, 'a, 'n> {
-    reading: &'r mut Reading<'a>,
+/// A retry policy, and the file that has it.
+struct Retries<'a, 'n> {
+    file: &'a str,
     key: &'n Key,
     retry: &'n Node,
+    /// Where a reader of the route's file looks.
+    span: Span,
 }
 
-impl Retries<'_, '_, '_> {
-    /// `None` where nothing is repeated.
-    fn draft(self, place: Place<'_>) -> Option<Draft> {
-        let Self {
-            reading,
-            key,
-            retry,
-        } = self;
-        fields::check(reading, retry, &RETRY_POLICY);
-        let mut draft = Draft::of(policy().deadline(timeouts::TIMEOUT), KEYS);
-        let retries = whole(reading, field(retry, "num_retries"), "a number of retries");
-        if let Told::Is(retries, span) = retries {
-            draft.retries(retries, span);
-        }
-        times(reading, &mut draft, place, retry);
-        back_off(reading, &mut draft, retry);
-        hint(reading, &mut draft, retry);
-        let methods = methods(&mut draft, place.route, retry);
-        retry_on(reading, &mut draft, key, retry, methods).then_some(draft)
+impl<'a> Retries<'a, '_> {
+    /// `None` where nothing is repeated. `timeout` is what holds where the route has none.
+    fn draft(
+        self,
+        reading: &mut Reading<'a>,
+        place: Place<'_>,
+        timeout: Option<Duration>,
+    ) -> Option<Draft> {
+        let Self { key, retry, .. } = self;
+        let mut draft = Draft::of(policy(), KEYS);
+        draft.policy.deadline = timeout;
+        let most = of_request(reading, &mut draft, place);
+        let mut repeats = false;
+        reading.in_file(self.file, &mut draft, self.span, |reading, draft| {
+            fields::check(reading, retry, &RETRY_POLICY);
+            let retries = whole(reading, field(retry, "num_retries"), "a number of retries");
+            if let Told::Is(retries, span) = retries {
+                draft.retries(retries, span);
+            }
+            let form = "a duration such as 5s";
+            let each = reading.proto_duration(field(retry, "per_try_timeout"), form);
+            timeouts::of_attempt(reading, draft, "per_try_timeout", each, most);
+            back_off(reading, draft, retry);
+            hint(reading, draft, retry);
+            let methods = methods(draft, place.route, retry);
+            repeats = retry_on(reading, draft, key, retry, methods);
+        });
+        repeats.then_some(draft)
     }
 }
 
-fn times(reading: &mut Reading<'_>, draft: &mut Draft, place: Place<'_>, retry: &Node) {
+/// Returns the time-out below which that of an attempt has to be.
+fn of_request(reading: &mut Reading<'_>, draft: &mut Draft, place: Place<'_>) -> Option<Duration> {
     let form = "a duration such as 15s";
     let timeout = reading.proto_duration(field(place.action, "timeout"), form);
     let by_stream = entry(place.action, "max_stream_duration");
     let stream = by_stream.and_then(|(_, it)| field(it, "max_stream_duration"));
     let of_manager = place.manager.and_then(|it| at(it, STREAM));
     let stream = reading.proto_duration(stream.or(of_manager), form);
-    let whole = timeouts::of_request(reading, draft, timeout, &stream, by_stream.is_some());
-    let each = reading.proto_duration(field(retry, "per_try_timeout"), "a duration such as 5s");
-    timeouts::of_attempt(reading, draft, "per_try_timeout", each, whole);
     if let Some((key, _)) = by_stream.and_then(|(_, it)| entry(it, "grpc_timeout_header_max")) {
         let why = "a call of gRPC brings its own deadline, up to this";
         draft.lose("grpc_timeout_header_max", why, Some(key.span));
     }
+    timeouts::of_request(reading, draft, timeout, &stream, by_stream.is_some())
 }
 
 pub fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
@@ -386,7 +408,7 @@ fn statuses(reading: &mut Reading<'_>, words: &mut Words, retry: &Node) {
 }
 
 /// What a policy cannot hold.
-fn lose(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, action: &Node, host: &Node) {
+fn lose_of_retry(draft: &mut Draft, retry: &Node) {
     let of_retry = [
         (
             "per_try_idle_timeout",
@@ -415,18 +437,19 @@ fn lose(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, action: &Nod
             "a retry may go to another cluster",
         ),
     ];
-    let of_action = [(
-        "max_grpc_timeout",
-        "a call of gRPC brings its own deadline, up to this",
-    )];
-    let hedge = field(action, "hedge_policy").or_else(|| field(host, "hedge_policy"));
-    for (node, fields) in [(retry, &of_retry[..]), (action, &of_action)] {
-        for (name, why) in fields {
-            if let Some((key, _)) = entry(node, name) {
-                draft.lose(*name, *why, Some(key.span));
-            }
+    for (name, why) in of_retry {
+        if let Some((key, _)) = entry(retry, name) {
+            draft.lose(name, why, Some(key.span));
         }
     }
+}
+
+fn lose(reading: &mut Reading<'_>, draft: &mut Draft, action: &Node, host: &Node) {
+    if let Some((key, _)) = entry(action, "max_grpc_timeout") {
+        let why = "a call of gRPC brings its own deadline, up to this";
+        draft.lose("max_grpc_timeout", why, Some(key.span));
+    }
+    let hedge = field(action, "hedge_policy").or_else(|| field(host, "hedge_policy"));
     if let Some(hedge) = hedge {
         fields::check(reading, hedge, &HEDGE_POLICY);
     }
@@ -440,27 +463,11 @@ fn lose(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, action: &Nod
     draft.lose("x-envoy-retry-on, x-envoy-max-retries", why, None);
 }
 
-fn lose_of_cluster(draft: &mut Draft, cluster: Option<&Node>, is_read: bool) {
+fn lose_of_cluster(draft: &mut Draft, cluster: Option<&Node>) {
     if let Some((key, _)) = cluster.and_then(|it| entry(it, "outlier_detection")) {
         let why = "a breaker for each host";
         draft.lose("outlier_detection", why, Some(key.span));
     }
-    let own = cluster
-        .and_then(protocol_options)
-        .and_then(|it| entry(it, "retry_policy"));
-    if let Some((key, _)) = own.filter(|_| !is_read) {
-        let why = "the cluster's HttpProtocolOptions override all of this policy";
-        draft.lose("retry_policy", why, Some(key.span));
-    }
-}
-
-/// The clusters to which a route leads.
-pub fn clusters_of(action: &Node) -> Vec<String> {
-    let weighted = field(action, "weighted_clusters");
-    let weighted = weighted.map_or(&[][..], |it| items(it, "clusters"));
-    let weighted = weighted.iter().filter_map(|it| field(it, "name"));
-    let all = field(action, "cluster").into_iter().chain(weighted);
-    all.filter_map(Node::text).map(ToOwned::to_owned).collect()
 }
 
 /// Where a cluster has a retry policy of its own.

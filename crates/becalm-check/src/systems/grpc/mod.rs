@@ -80,17 +80,26 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         return;
     };
     reading.misread = code::REFUSED;
-    if matches!(Client::of(reading.version), Client::Go | Client::Java) {
-        reading.evidence = Evidence::Read;
-    }
     is_json(reading);
+    let own = reading.version;
     if tree.is_table() {
-        config(reading, tree);
+        config_of(reading, tree, own);
     }
     resolved::of_xds(reading, tree);
-    for choice in resolved::taken(reading, tree) {
-        config(reading, choice);
+    for (choice, version) in resolved::taken(reading, tree) {
+        config_of(reading, choice, version);
     }
+    reading.version = own;
+}
+
+/// Reads a config as the client of this version does.
+fn config_of(reading: &mut Reading<'_>, it: &Node, version: &'static str) {
+    reading.version = version;
+    reading.evidence = match Client::of(version) {
+        Client::Go | Client::Java => Evidence::Read,
+        Client::Core | Client::Js => GRPC.evidence,
+    };
+    config(reading, it);
 }
 
 /// Clients read JSON alone, of which comments and a comma at the end are no part.

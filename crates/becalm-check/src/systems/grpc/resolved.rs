@@ -4,7 +4,7 @@
 //! `ServiceConfigUtil` of grpc-java); a client of xDS takes what its server sends (gRFC A44).
 
 use super::fields::Client;
-use super::is_config;
+use super::{GRPC, is_config};
 use crate::code;
 use crate::document::Node;
 use crate::reading::Reading;
@@ -34,9 +34,9 @@ pub fn of_xds(reading: &mut Reading<'_>, tree: &Node) {
     reading.find(server.span, code::NOT_SEEN, sentence, remedy);
 }
 
-/// The configs that this client may take.
-pub fn taken<'n>(reading: &mut Reading<'_>, tree: &'n Node) -> Vec<&'n Node> {
-    let own = Client::of(reading.version).language();
+/// The configs that a client may take, each with the version of the client that takes it: a choice for another language is
+/// read as the client of that language reads it.
+pub fn taken<'n>(reading: &mut Reading<'_>, tree: &'n Node) -> Vec<(&'n Node, &'static str)> {
     let mut taken = Vec::new();
     let mut is_over = false;
     for choice in tree.items() {
@@ -44,7 +44,6 @@ pub fn taken<'n>(reading: &mut Reading<'_>, tree: &'n Node) -> Vec<&'n Node> {
             continue;
         };
         let languages = choice.list(&["clientLanguage"]);
-        let is_own = |it: &Node| it.text().is_some_and(|it| it.eq_ignore_ascii_case(own));
         if is_over {
             let sentence = "no client takes this choice: the one before it is for all of them";
             let remedy = "move it before that one";
@@ -52,13 +51,17 @@ pub fn taken<'n>(reading: &mut Reading<'_>, tree: &'n Node) -> Vec<&'n Node> {
             leave(choice);
             continue;
         }
-        if !languages.is_empty() && !languages.iter().any(is_own) {
-            let sentence = format!("{} takes no choice for other languages", reading.who());
-            let remedy = "read it as those do, such as `--as grpc@go`";
+        let Some(version) = client_of(languages, reading.version) else {
+            let named: Vec<_> = languages.iter().filter_map(Node::text).collect();
+            let sentence = format!(
+                "no client that is known here takes a choice for {} alone",
+                named.join(", ")
+            );
+            let remedy = "name go, java, node or c++ in `clientLanguage`: C-core takes c++ in all its languages";
             reading.note(choice.span, code::KEY_NOT_READ, sentence, remedy);
             leave(choice);
             continue;
-        }
+        };
         let mut of_some = ["percentage", "clientHostname", "clientHostName"].into_iter();
         let of_some = of_some.find_map(|it| Some((it, choice.get(it)?)));
         if let Some((key, value)) = of_some {
@@ -68,13 +71,28 @@ pub fn taken<'n>(reading: &mut Reading<'_>, tree: &'n Node) -> Vec<&'n Node> {
             reading.note(value.span, code::NOT_SEEN, sentence, "");
         }
         is_over = of_some.is_none() && languages.is_empty();
-        taken.push(config);
+        taken.push((config, version));
     }
-    if let Some(config) = taken.first() {
+    if let Some((config, _)) = taken.first() {
         let sentence = "clients of C-core and grpc-java read a TXT record only where code asks for it; grpc-go and grpc-js do unless it is switched off";
         reading.find(config.span, code::IN_CODE, sentence, "");
     }
     taken
+}
+
+/// The version that takes a choice for these languages: this one where it may, or else that of the first language that is
+/// known.
+fn client_of(languages: &[Node], own: &'static str) -> Option<&'static str> {
+    let is_for = |version: &str| {
+        let language = Client::of(version).language();
+        let mut named = languages.iter().filter_map(Node::text);
+        named.any(|it| it.eq_ignore_ascii_case(language))
+    };
+    if languages.is_empty() || is_for(own) {
+        return Some(own);
+    }
+    let mut others = GRPC.versions.iter().copied();
+    others.find(|it| is_for(it))
 }
 
 /// Keys of a choice that is not taken are told with it.

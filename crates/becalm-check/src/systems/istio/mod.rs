@@ -218,9 +218,20 @@ fn patched(reading: &mut Reading<'_>, spec: &Node) {
         let applies_to = applies_to.unwrap_or_default();
         check_patch(reading, applies_to, value);
         not_seen(reading, applies_to, value);
-        let Some((mut draft, span)) = of_patch(reading, applies_to, value) else {
+        let operation = patch.at(&["patch", "operation"]).and_then(Node::text);
+        let is_new = operation.is_some_and(|it| it == "ADD" || it.starts_with("INSERT_"));
+        let Some((mut draft, span)) = of_patch(reading, applies_to, is_new, value) else {
             continue;
         };
+        let is_counted = draft
+            .origins
+            .iter()
+            .any(|(key, origin)| *key == "attempts" && *origin != Origin::Default);
+        if !is_new && applies_to == "HTTP_ROUTE" && !is_counted {
+            draft.policy.attempts = preset().attempts;
+            let why = "set by a VirtualService, or Istio's two retries".to_owned();
+            draft.origin("attempts", Origin::NotExpressible(why));
+        }
         draft.policy.budget = Budget::None;
         let why = "set by a DestinationRule, if at all".to_owned();
         draft.origin("budget", Origin::NotExpressible(why));
@@ -251,6 +262,10 @@ fn not_seen(reading: &mut Reading<'_>, applies_to: &str, value: &Node) {
 
 const PATCHED: &[&str] = list!("retrypolicy hedgepolicy retrybudget maxretries maxconnectattempts");
 
+fn preset() -> Policy {
+    Preset::by_name("istio").map_or_else(|_| Policy::default(), Preset::policy)
+}
+
 /// Maps the retries of a route: its own, or else those of the root that delegates to it, or else those of the mesh.
 fn of_route<'a>(
     reading: &mut Reading<'a>,
@@ -261,8 +276,7 @@ fn of_route<'a>(
     names: Vec<String>,
     bounded: impl FnOnce(&mut Reading<'a>, &mut Draft, Span),
 ) {
-    let policy = Preset::by_name("istio").map_or_else(|_| Policy::default(), Preset::policy);
-    let mut draft = Draft::of(policy, KEYS);
+    let mut draft = Draft::of(preset(), KEYS);
     let own = reading.document.file;
     let given = |name| Given::of(own, route, name).or_else(|| root?.given(name));
     let of_route = given("retries").filter(|it| it.node.is_table());
