@@ -89,7 +89,7 @@ const COMMENTS: [&str; 4] = [";", "#", "//", "/*"];
 const RECORDS: usize = 1000;
 const LONGEST: usize = 1 << 17;
 
-/// The list of a record that begins here. Quotes of a record within a text (CloudFormation, `kubectl get -o json`) are escaped
+/// The list of a record that begins here. Quotes of a record within a text (`CloudFormation`, `kubectl get -o json`) are escaped
 /// twice.
 fn record(text: &str, at: usize) -> Option<String> {
     let (before, rest) = (&text[..at], &text[at + RECORD.len()..]);
