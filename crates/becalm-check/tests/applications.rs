@@ -1,14 +1,9 @@
 //! What is told of shapes that applications and meshes without proxies have?
 
-use becalm_check::{Checked, Evidence, File, Finding, Settings, Severity, check};
+mod asked;
 
-fn of(files: &[(&str, &str)]) -> Checked {
-    let files: Vec<_> = files
-        .iter()
-        .map(|(name, text)| File::new(name, text))
-        .collect();
-    check(&files, &Settings::default())
-}
+use asked::of;
+use becalm_check::{Checked, Evidence, Finding, Severity};
 
 fn all<'a>(checked: &'a Checked, code: &str) -> Vec<&'a Finding> {
     checked

@@ -1,14 +1,9 @@
 //! The settings of the controller of ingress-nginx hold for each Ingress that says nothing itself.
 
-use becalm_check::{Checked, File, Settings, check};
+mod asked;
 
-fn of(files: &[(&str, &str)]) -> Checked {
-    let files: Vec<_> = files
-        .iter()
-        .map(|(name, text)| File::new(name, text))
-        .collect();
-    check(&files, &Settings::default())
-}
+use asked::of;
+use becalm_check::Checked;
 
 fn codes(checked: &Checked) -> Vec<&str> {
     checked.findings.iter().map(|it| it.code).collect()

@@ -1,15 +1,10 @@
 //! What does nginx make of the attempts of a request, where files include others, names are variables and values are unknown?
 
 use becalm_check::shown::policy_file;
-use becalm_check::{Checked, File, Settings, check};
+mod asked;
 
-fn of(files: &[(&str, &str)]) -> Checked {
-    let files: Vec<_> = files
-        .iter()
-        .map(|(name, text)| File::new(name, text))
-        .collect();
-    check(&files, &Settings::default())
-}
+use asked::of;
+use becalm_check::{Checked, File, Settings, check};
 
 fn one(text: &str) -> Checked {
     of(&[("n.conf", text)])

@@ -1,14 +1,9 @@
 //! Which of several objects that set the same thing holds, and is it judged alone?
 
-use becalm_check::{Checked, File, Settings, check};
+mod asked;
 
-fn of(files: &[(&str, &str)]) -> Checked {
-    let files: Vec<_> = files
-        .iter()
-        .map(|(name, text)| File::new(name, text))
-        .collect();
-    check(&files, &Settings::default())
-}
+use asked::of;
+use becalm_check::Checked;
 
 fn overridden(checked: &Checked) -> Vec<(&str, usize, &str)> {
     let all = checked.findings.iter().filter(|it| it.code == "overridden");

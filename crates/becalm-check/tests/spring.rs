@@ -1,14 +1,9 @@
 //! Which properties does Spring Boot find, in which files, and what stands in for placeholders?
 
-use becalm_check::{Checked, File, Origin, Settings, Severity, check};
+mod asked;
 
-fn of(files: &[(&str, &str)]) -> Checked {
-    let files: Vec<_> = files
-        .iter()
-        .map(|(name, text)| File::new(name, text))
-        .collect();
-    check(&files, &Settings::default())
-}
+use asked::of;
+use becalm_check::{Checked, Origin, Severity};
 
 fn codes(checked: &Checked) -> Vec<&str> {
     checked.findings.iter().map(|it| it.code).collect()

@@ -1,7 +1,10 @@
 //! What of a file stands in another that is named beside it?
 
 use becalm_check::shown::policy_file;
-use becalm_check::{Checked, File, Settings, Severity, check};
+mod asked;
+
+use asked::of;
+use becalm_check::{Checked, Severity};
 
 const SERVICE: &str = "\
 apiVersion: networking.istio.io/v1
@@ -40,14 +43,6 @@ resources:
     - max_retries: many
     - {priority: HIGH, max_retries: 7}
 ";
-
-fn of(files: &[(&str, &str)]) -> Checked {
-    let files: Vec<_> = files
-        .iter()
-        .map(|(name, text)| File::new(name, text))
-        .collect();
-    check(&files, &Settings::default())
-}
 
 fn budget(checked: &Checked) -> String {
     checked.mappings[0].policy.budget.to_string()

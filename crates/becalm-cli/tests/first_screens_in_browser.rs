@@ -132,7 +132,7 @@ fn s5_a_study_and_a_check_say_first_what_to_set() {
     }
 }
 
-/// A log of requests, each of which takes this long; so many are on their way at once.
+/// A log in which a request begins each `gap_us`, and `at_once` of them are served at a time.
 fn log(count: u64, gap_us: u64, at_once: u64) -> String {
     let mut log = String::from("start_us,duration_us,status\n");
     for number in 0..count {

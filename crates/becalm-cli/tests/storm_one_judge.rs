@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use storm_support::told;
 
-/// Of 50 requests a second that it can serve, a service is asked for so many.
+/// A service that can serve 50 requests a second gets `load` a second.
 fn service(load: u32, queue: u32) -> String {
     format!(
         r#"

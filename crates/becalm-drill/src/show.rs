@@ -124,7 +124,7 @@ impl<'a> Show<'a> {
 const SAID: usize = 9;
 const LEAST_SAID: usize = 3;
 
-/// In so many lines; a sentence that is longer is cut.
+/// The text in at most `room` lines. A longer sentence is cut.
 fn cut(text: &str, columns: usize, room: usize) -> String {
     let lines = wrap(text, columns);
     if lines.len() <= room {

@@ -41,7 +41,7 @@ pub struct Fit {
     /// By how much more than the upstream's a time may be, in microseconds, by the steps of its clocks alone.
     slack: u64,
     requests: u64,
-    /// Of these, those whose clients took their time, nobody knows when.
+    /// Those among them whose clients were slow at an unknown moment.
     slow: u64,
     unread: [u64; 2],
 }
@@ -147,7 +147,7 @@ impl Fit {
         }
     }
 
-    /// Whether its client took its time, and nobody knows when.
+    /// Whether its client was slow, at a moment that the log does not tell.
     fn is_slow(&self, request: &Request) -> bool {
         let room = request.at_upstream.map_or(0, |it| it.latest - it.earliest);
         room > self.slack

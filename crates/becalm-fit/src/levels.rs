@@ -32,7 +32,7 @@ pub struct Levels {
 struct Row {
     stretches: u64,
     answers: u64,
-    /// For how long it had so many, in microseconds, without stalls; and how many were answered then.
+    /// For how long the service had as many requests as this row is for, in microseconds, without stalls; and how many it answered then.
     time: i64,
     ended: u64,
 }
@@ -50,7 +50,7 @@ pub struct Rate {
 const FEW: u64 = 100;
 /// Of fewer it decides how two levels differ.
 const COMPARED: u64 = 400;
-/// A service that has requests stands still if it answers none in so many stretches, or two usual times.
+/// A service that has requests stands still if it answers none in this number of stretches, or in two usual times.
 const STALL: i64 = 8;
 /// By this factor levels have to differ, so that their rates tell whether there is a limit.
 const APART: usize = 2;

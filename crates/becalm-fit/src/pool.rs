@@ -138,8 +138,8 @@ impl Pool {
         self
     }
 
-    /// With a capacity that is no higher than how fast it answered while its workers had enough to do: whatever makes so many workers
-    /// fit the times, requests that take no worker or that share processors, that is a fact.
+    /// With a capacity that is no higher than how fast it answered while its workers had enough to do: that rate is a
+    /// fact, also where the fitted number of workers is wrong, as with requests that take no worker or that share processors.
     fn no_faster_than(mut self, full: Option<Rate>) -> Self {
         let capacity = self.capacity.value;
         let slower = |it: &Rate| it.rate + WITHIN * it.error < capacity;

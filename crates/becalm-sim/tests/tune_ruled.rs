@@ -11,7 +11,7 @@ use becalm_sim::study::Plan;
 use becalm_sim::tune::{Space, Tuned, tune};
 use becalm_sim::verdict::{Brief, study};
 
-/// Of 50 requests per second that it can serve, a service is asked for so many.
+/// A service that can serve 50 requests a second gets `load` a second.
 fn scenario(load: f64, policy: &Policy) -> Scenario {
     let time = Distribution::Exponential(Duration::from_millis(20));
     let arrivals = Arrivals::Poisson(load);

@@ -25,7 +25,7 @@ pub trait Scene {
     /// How many seconds are over.
     fn seconds(&self) -> u32;
 
-    /// How the second that ends there went; nothing for most seconds, so that there are at most so many lines.
+    /// How the second that ends there went. It is empty for most seconds, so that a drill writes at most `most` lines.
     fn line(&self, second: u32, most: u32) -> String;
 
     /// What stays to be read when it is over, above what it came to: short, as that is read first.

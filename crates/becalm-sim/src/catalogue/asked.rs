@@ -105,7 +105,7 @@ impl World {
         self
     }
 
-    /// The scenario that the parameters describe, whose runs a study may make longer where nobody set the horizon.
+    /// The scenario that the parameters describe, whose runs a study may make longer where the horizon was not set.
     pub fn scenario(&self, parameters: &Parameters, policy: &Policy) -> Scenario {
         let mut scenario = (self.build)(parameters, policy);
         scenario.goes_on = self.is_judged && !parameters.is_given("horizon");

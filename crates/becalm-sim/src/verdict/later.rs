@@ -63,7 +63,7 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
         went_on: Proportion::default(),
         times: Vec::new(),
         settling: count(late.iter().filter(|it| it.1)),
-        // Nobody calls any more where recorded arrivals end.
+        // Recorded arrivals end, and no call comes after them.
         needs: (!is_recorded(scenario)).then(|| whole(scenario.horizon.saturating_add(after))),
         back,
         is_open: false,

@@ -132,8 +132,8 @@ const MOST_EVENTS: u64 = 5_000_000;
 
 /// The scenario with four times as much time after its triggers, or a minute more: what is not back by then is taken to stay down.
 ///
-/// `None` where nobody would call any more, as recorded arrivals have an end; and where a run takes this many events that
-/// one which goes on would take more than it may.
+/// `None` for recorded arrivals, after whose end no call comes; and where a run takes this many events that a longer one
+/// would take more than it may.
 pub(super) fn prolonged(scenario: &Scenario, events: u64) -> Option<Scenario> {
     let after = scenario.horizon.saturating_sub(scenario.triggers_end());
     let more = after.saturating_mul(4).min(after.saturating_add(LONGER));

@@ -1,6 +1,6 @@
 //! Which configs does a resolver give to a client, and which does the client take?
 //!
-//! A TXT record holds choices, of which a client takes the first that is for it (gRFC A2; `canaryingSC` of grpc-go,
+//! A TXT record holds choices. A client takes the first one that is for it (gRFC A2; `canaryingSC` of grpc-go,
 //! `ServiceConfigUtil` of grpc-java); a client of xDS takes what its server sends (gRFC A44).
 
 use super::fields::Client;

@@ -42,7 +42,7 @@ pub(super) const SPRING_CLOUD_GATEWAY: System = System {
     },
 };
 
-/// The same on Spring MVC, whose filter has no jitter and no time-out.
+/// Spring Cloud Gateway on Spring MVC: its filter has no jitter and no time-out.
 const ON_MVC: System = System {
     remedies: REMEDIES_ON_MVC,
     ..SPRING_CLOUD_GATEWAY
