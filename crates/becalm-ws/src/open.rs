@@ -222,10 +222,9 @@ impl Open {
         client: &Settings,
         now: Instant,
     ) -> Option<Came> {
-        let read = match read {
-            Some(Ok(read)) => read,
-            Some(Err(error)) => return Some(Came::Ended(self.ended_with(Some(error)))),
-            None => return Some(Came::Ended(self.ended_with(None))),
+        let read = match read.transpose() {
+            Ok(Some(read)) => read,
+            over => return Some(Came::Ended(self.ended_with(over.err()))),
         };
         self.pulse.heard(now);
         match read {
@@ -256,17 +255,14 @@ impl Open {
             Ok(Taken::Arrived) => return Read::Came(Came::Message(None)),
             Ok(Taken::Confirmed) => (),
             Ok(Taken::Resumed) => client.tell(Event::Resumed),
+            Ok(Taken::Cold { why, is_first, .. }) if is_first => client.tell(Event::Cold(why)),
             Ok(Taken::Cold {
                 why,
-                is_first,
                 unconfirmed,
                 unsent,
+                ..
             }) => {
-                if is_first {
-                    client.tell(Event::Cold(why));
-                } else {
-                    begins_anew(client, shared, why, &unconfirmed, unsent);
-                }
+                begins_anew(client, shared, why, &unconfirmed, unsent);
             }
             Ok(Taken::Ended) => {
                 let until = now.after(client.close_patience);

@@ -76,8 +76,7 @@ impl Open {
                 *has_room = true;
                 continue;
             }
-            let length = message.len();
-            let given = match self.poll_room(|| length, context) {
+            let given = match self.poll_room(|| message.len(), context) {
                 Poll::Ready(Ok(())) => self.start_send(message),
                 Poll::Ready(Err(error)) => Err(NotTaken(error, Some(message))),
                 Poll::Pending => {
@@ -118,13 +117,10 @@ impl Open {
                 Poll::Ready(ready) => ready?,
                 Poll::Pending => break,
             }
-            let waiting = {
-                shared
-                    .lock()
-                    .outbox
-                    // Another may be the oldest by now: it has driven the other out.
-                    .pop_if(|message| message.len() <= fits && session.has_room(message))
-            };
+            // Another may be the oldest by now: it has driven the other out.
+            let has_room_for =
+                |message: &Message| message.len() <= fits && session.has_room(message);
+            let waiting = shared.lock().outbox.pop_if(has_room_for);
             *has_room |= waiting.is_some();
             let next = match waiting {
                 Some(message) if is_data(&message) => {
@@ -153,15 +149,13 @@ impl Open {
 
     /// Writes what the wire holds, as far as it goes.
     pub fn flush(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
-        if self.is_unflushed {
-            match Pin::new(&mut self.wire).poll_flush(context) {
-                Poll::Ready(flushed) => {
-                    flushed?;
-                    self.is_unflushed = false;
-                    self.unflushed.is_written();
-                }
-                Poll::Pending => (),
-            }
+        if !self.is_unflushed {
+            return Ok(());
+        }
+        if let Poll::Ready(flushed) = Pin::new(&mut self.wire).poll_flush(context) {
+            flushed?;
+            self.is_unflushed = false;
+            self.unflushed.is_written();
         }
         Ok(())
     }
