@@ -11,16 +11,28 @@ use crate::finding::Finding;
 /// Where a comment lets something pass.
 pub const MARK: &str = "becalm: allow ";
 
-/// Takes out what comments of the file let pass, and tells of comments without a reason, and of those that let nothing pass.
-pub fn take(file: &str, text: &str, findings: &mut Vec<Finding>, allowed: &mut Vec<Finding>) {
-    if !text.contains(MARK) {
+/// Takes out what comments of the files, each with its name and its text, let pass, and tells of comments without a reason, and of
+/// those that let nothing pass.
+pub fn take<'a>(
+    files: impl Iterator<Item = (&'a str, &'a str)>,
+    findings: &mut Vec<Finding>,
+    allowed: &mut Vec<Finding>,
+) {
+    let mut told = Vec::new();
+    let mut all = HashMap::new();
+    for (file, text) in files.filter(|(_, text)| text.contains(MARK)) {
+        let comments = comments(file, text, &mut told);
+        all.entry(file)
+            .or_insert_with(HashMap::new)
+            .extend(comments);
+    }
+    if all.is_empty() {
         return;
     }
-    let mut comments = comments(file, text, findings);
     let mut left = Vec::with_capacity(findings.len());
     for finding in findings.drain(..) {
-        let comment = comments.get_mut(&(finding.span.line, finding.code.to_owned()));
-        match comment.filter(|_| finding.file == file) {
+        let comments = all.get_mut(&*finding.file);
+        match comments.and_then(|it| it.get_mut(&(finding.span.line, finding.code))) {
             Some(comment) => {
                 comment.is_used = true;
                 allowed.push(finding);
@@ -28,9 +40,13 @@ pub fn take(file: &str, text: &str, findings: &mut Vec<Finding>, allowed: &mut V
             None => left.push(finding),
         }
     }
-    let mut unused: Vec<_> = comments.into_iter().filter(|(_, it)| !it.is_used).collect();
-    unused.sort_by_key(|(_, it)| it.span);
-    for ((_, code), comment) in unused {
+    let mut unused: Vec<_> = all
+        .into_iter()
+        .flat_map(|(file, comments)| comments.into_iter().map(move |it| (file, it)))
+        .filter(|(_, (_, it))| !it.is_used)
+        .collect();
+    unused.sort_by_key(|(file, (_, it))| (*file, it.span));
+    for (file, ((_, code), comment)) in unused {
         let sentence = format!("this comment lets `{code}` pass, which is not found here");
         let mut finding = Finding::new(
             file,
@@ -40,8 +56,9 @@ pub fn take(file: &str, text: &str, findings: &mut Vec<Finding>, allowed: &mut V
             "leave it out",
         );
         finding.severity = crate::Severity::Note;
-        left.push(finding);
+        told.push(finding);
     }
+    left.append(&mut told);
     *findings = left;
 }
 
@@ -51,13 +68,13 @@ struct Comment {
 }
 
 /// By the line that each is about, and its code.
-fn comments(
+fn comments<'a>(
     file: &str,
-    text: &str,
+    text: &'a str,
     findings: &mut Vec<Finding>,
-) -> HashMap<(usize, String), Comment> {
+) -> HashMap<(usize, &'a str), Comment> {
     let mut all = HashMap::new();
-    let mut above: Vec<(String, Span)> = Vec::new();
+    let mut above: Vec<(&str, Span)> = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let number = at + 1;
         let trimmed = line.trim_start();
@@ -93,7 +110,7 @@ fn comments(
                     remedy,
                 ));
             } else {
-                here.push((code.to_owned(), span));
+                here.push((code, span));
             }
         }
         if stands_alone {

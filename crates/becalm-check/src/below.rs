@@ -43,13 +43,11 @@ impl<'a> Below<'a> {
         Node { span, value }
     }
 
-    /// Gives findings back to their file.
-    pub fn settle(&self, findings: &mut [Finding]) {
-        for finding in findings {
-            if let Some(span) = self.own(finding.span) {
-                finding.span = span;
-                self.file.clone_into(&mut finding.file);
-            }
+    /// Gives a finding back to its file.
+    pub fn settle(&self, finding: &mut Finding) {
+        if let Some(span) = self.own(finding.span) {
+            finding.span = span;
+            self.file.clone_into(&mut finding.file);
         }
     }
 

@@ -20,7 +20,6 @@ use crate::shape;
 use crate::system::{Form, System};
 use crate::systems::{self, Row, Shared};
 use crate::unread;
-use crate::weight;
 
 /// Reads files: which systems they are of, what they say about retrying, and what is dangerous in it. What one of them
 /// depends on may stand in another.
@@ -64,7 +63,8 @@ pub fn check_and(
             .for_each(|(key, _)| key.asked.set(false));
     }
     let mut checked = Checked::default();
-    checked.counts.every = settings.every;
+    checked.tally.every = settings.every;
+    checked.tally.every_mapping = settings.every_mapping;
     for (((file, text), read), systems) in files.iter().zip(&texts).zip(&read).zip(&all) {
         of_file(*file, text, read, systems, &together, by, &mut checked);
     }
@@ -74,12 +74,12 @@ pub fn check_and(
         checked.push(finding);
     }
     checked.settle();
-    for (file, read) in files.iter().zip(&read).filter(|(_, read)| read.is_list) {
-        name_resources(file.name, read, &mut checked.findings);
-    }
-    for (file, text) in files.iter().zip(&texts) {
-        allowed::take(file.name, text, &mut checked.findings, &mut checked.allowed);
-    }
+    name_resources(files, &read, &mut checked.findings);
+    let texts = files
+        .iter()
+        .zip(&texts)
+        .map(|(file, text)| (file.name, &**text));
+    allowed::take(texts, &mut checked.findings, &mut checked.allowed);
     let mut place = HashMap::new();
     for (at, file) in files.iter().enumerate() {
         place.entry(file.name).or_insert(at);
@@ -105,9 +105,15 @@ pub fn check_and(
 }
 
 /// Names the resource that each finding of a list is about: a line of what a cluster prints says little.
-fn name_resources(file: &str, read: &Parsed, findings: &mut [Finding]) {
-    for finding in findings.iter_mut().filter(|it| it.file == file) {
-        let resource = read.trees.iter().rfind(|it| it.span <= finding.span);
+fn name_resources(files: &[File<'_>], read: &[Parsed], findings: &mut [Finding]) {
+    let lists = files.iter().zip(read).filter(|(_, read)| read.is_list);
+    let lists: HashMap<_, _> = lists.map(|(file, read)| (file.name, read)).collect();
+    for finding in findings {
+        let Some(list) = lists.get(&*finding.file) else {
+            continue;
+        };
+        let next = list.trees.partition_point(|it| it.span <= finding.span);
+        let resource = next.checked_sub(1).map(|it| &list.trees[it]);
         if let Some(resource) = resource.filter(|it| it.at(&["metadata", "name"]).is_some()) {
             finding.sentence = format!("{}: {}", systems::named(resource), finding.sentence);
         }
@@ -153,7 +159,7 @@ fn told(checked: &Checked) -> HashMap<&str, HashSet<Span>> {
             told.entry(&*it.file).or_default().insert(it.span);
         }
     }
-    for (file, beyond) in checked.beyond.iter() {
+    for (file, beyond) in checked.tally.beyond.iter() {
         let beyond = beyond.iter().filter(|it| names.contains(it.kind.0));
         told.entry(file)
             .or_default()
@@ -162,6 +168,9 @@ fn told(checked: &Checked) -> HashMap<&str, HashSet<Span>> {
     for it in &checked.mappings {
         let lost = it.lost.iter().filter_map(|it| it.span);
         told.entry(&*it.file).or_default().extend(lost);
+    }
+    for (file, lost) in &checked.tally.lost {
+        told.entry(&**file).or_default().extend(lost);
     }
     told
 }
@@ -183,6 +192,10 @@ fn of_file<'a>(
         together,
         merges: &read.merges,
     };
+    if file.is_too_long() {
+        of_unread(whole, read, found);
+        return;
+    }
     if let Some(span) = read.template {
         let lines: Vec<_> = text.lines().collect();
         template_of(whole, &lines, span, "file", holds_retries(text), found);
@@ -239,9 +252,11 @@ fn of_trees<'a>(
     found: &mut Checked,
 ) -> bool {
     let mut is_known = false;
+    // Of a file that holds others.
+    let lines = LazyCell::new(|| text.lines().collect::<Vec<_>>());
     for (tree, systems) in read.trees.iter().zip(systems) {
         let inner = |files: &[File<'_>]| check(files, by.settings);
-        if systems.is_empty() && embedded::read(file.name, text, tree, inner, found) {
+        if systems.is_empty() && embedded::read(file.name, &lines, tree, inner, found) {
             is_known = true;
             continue;
         }
@@ -456,13 +471,9 @@ impl<'a> By<'a> {
             let version = self.version(row.system);
             let version = version.unwrap_or_else(|| row.system.newest());
             let mut reading = Reading::new(document, row.system, version);
-            reading.counts = std::mem::take(&mut found.counts);
+            reading.tally = std::mem::take(&mut found.tally);
             (row.read)(&mut reading, self.shared);
             reading.end();
-            // What is so in the whole system is told once.
-            reading.findings.retain(|it| {
-                !weight::is_of_system(it) || found.told_once.insert((row.system.name, it.code))
-            });
             found.take(reading);
         }
         !systems.is_empty()

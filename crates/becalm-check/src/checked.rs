@@ -1,14 +1,11 @@
 //! What was found in files, and how were they read?
 
-use std::collections::HashSet;
-
 use crate::finding::Finding;
-use crate::kept::{All, Counts, More};
+use crate::kept::{More, Tally};
 use crate::mapping::Mapping;
 use crate::reading::Reading;
 use crate::severity::Severity;
 use crate::versions::As;
-use crate::weight;
 
 /// How files are read.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +15,8 @@ pub struct Settings {
     pub versions: Vec<As>,
     /// Whether every finding is kept, and not the first 10,000 of a code alone. Files with comments that let findings pass keep every one.
     pub every: bool,
+    /// Whether every mapping is kept, and not the first 10,000 alone.
+    pub every_mapping: bool,
 }
 
 /// What was found.
@@ -32,10 +31,9 @@ pub struct Checked {
     pub allowed: Vec<Finding>,
     /// How many more were found, beyond those that are kept.
     pub more: Vec<More>,
-    /// Notes about systems that were told.
-    pub(crate) told_once: HashSet<(&'static str, &'static str)>,
-    pub(crate) counts: Counts,
-    pub(crate) beyond: All,
+    /// How many more mappings there are, beyond those that are kept.
+    pub more_mappings: usize,
+    pub(crate) tally: Tally,
 }
 
 impl Checked {
@@ -48,43 +46,39 @@ impl Checked {
 
     /// Keeps a finding, or counts it.
     pub(crate) fn push(&mut self, finding: Finding) {
-        if self.counts.keep((finding.code, finding.severity)) {
-            self.findings.push(finding);
-        } else {
-            self.beyond.take(&finding);
-        }
+        self.findings.extend(self.tally.kept(finding));
     }
 
-    /// Takes what a system found. What may have changed its severity since it was found is counted here.
+    /// Takes what a system found.
     pub(crate) fn take(&mut self, reading: Reading<'_>) {
-        self.counts = reading.counts;
-        for of_file in reading.beyond.chunk_by(|one, next| one.0 == next.0) {
-            let beyond = of_file.iter().map(|(_, it)| *it);
-            self.beyond.add(of_file[0].0, beyond);
-        }
-        for finding in reading.findings {
-            if reading.below.is_some() || weight::may_change(finding.code) {
-                self.push(finding);
-            } else {
-                self.findings.push(finding);
-            }
-        }
+        self.tally = reading.tally;
+        self.findings.extend(reading.settled);
         self.mappings.extend(reading.mappings);
+    }
+
+    /// Takes what was found in a file within a file.
+    pub(crate) fn take_inner(&mut self, inner: &mut Self) {
+        inner.findings.drain(..).for_each(|it| self.push(it));
+        for mapping in inner.mappings.drain(..) {
+            self.mappings.extend(self.tally.kept_mapping(mapping));
+        }
+        self.tally.add_mappings(inner.more_mappings);
     }
 
     /// How much there is, which grows with all that is found.
     pub(crate) fn size(&self) -> [usize; 4] {
         [
             self.findings.len(),
-            self.mappings.len(),
-            self.beyond.len(),
+            self.tally.mappings(),
+            self.tally.beyond.len(),
             self.more.len(),
         ]
     }
 
     /// Counts those that are not kept.
     pub(crate) fn settle(&mut self) {
-        std::mem::take(&mut self.beyond).count(&self.findings, &mut self.more);
+        std::mem::take(&mut self.tally.beyond).count(&self.findings, &mut self.more);
+        self.more_mappings = self.tally.mappings() - self.mappings.len();
     }
 }
 

@@ -3,6 +3,8 @@
 //! Each value of its `data` is a file by the name of its key; they are read together, as the container that mounts them does. What
 //! is found keeps its place in the outer file where the value is a literal block (`|`), and has the place of its key elsewhere.
 
+use std::collections::HashMap;
+
 use crate::checked::Checked;
 use crate::code;
 use crate::document::{Key, Node, Span, Value};
@@ -13,7 +15,7 @@ use crate::mapping::Origin;
 /// Has the files of a resource that holds files checked; whether there is anything that a system reads, or that looks like retries.
 pub fn read(
     file: &str,
-    text: &str,
+    lines: &[&str],
     tree: &Node,
     check: impl FnOnce(&[File<'_>]) -> Checked,
     found: &mut Checked,
@@ -22,7 +24,7 @@ pub fn read(
         return false;
     }
     let data = tree.get("data").map_or(&[][..], Node::entries);
-    let held: Vec<_> = data.iter().filter_map(|it| Held::of(it, text)).collect();
+    let held: Vec<_> = data.iter().filter_map(|it| Held::of(it, lines)).collect();
     of_held(file, &held, check, found)
 }
 
@@ -148,7 +150,11 @@ fn of_held(
     inner
         .findings
         .retain(|it| it.code != code::UNKNOWN_SYSTEM.name);
-    let place = |name: &str| held.iter().find(|it| it.name == name);
+    let mut places = HashMap::new();
+    for it in held {
+        places.entry(it.name).or_insert(it);
+    }
+    let place = |name: &str| places.get(name);
     for finding in &mut inner.findings {
         if let Some(held) = place(&finding.file) {
             held.put(&mut finding.span);
@@ -171,13 +177,12 @@ fn of_held(
         }
     }
     let is_any = !inner.findings.is_empty() || !inner.mappings.is_empty();
-    inner.findings.drain(..).for_each(|it| found.push(it));
+    found.take_inner(&mut inner);
     for more in &inner.more {
         let kind = (more.code, more.severity);
         let place = place(&more.file).map_or(more.span, |it| it.key);
         More::add(&mut found.more, kind, more.findings, (file, place));
     }
-    found.mappings.append(&mut inner.mappings);
     is_any
 }
 
@@ -191,22 +196,20 @@ struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    fn of((key, value): &'a (Key, Node), outer: &str) -> Option<Self> {
+    fn of((key, value): &'a (Key, Node), outer: &[&str]) -> Option<Self> {
         let Value::Scalar { text, .. } = &value.value else {
             return None;
         };
         if !text.contains('\n') {
             return None;
         }
-        let mut lines = outer.lines().skip(key.span.line - 1);
-        let is_literal = lines
-            .next()
-            .is_some_and(|it| it.trim_end().ends_with(['|', '-', '+']) && it.contains('|'));
+        let line = outer.get(key.span.line - 1).map_or("", |it| it.trim_end());
+        let is_literal = line.ends_with(['|', '-', '+']) && line.contains('|');
         let first = text.lines().position(|it| !it.trim().is_empty())?;
         let indent = |line: &str| line.chars().take_while(|it| *it == ' ').count();
         let own = indent(text.lines().nth(first)?);
-        let block = lines
-            .nth(first)
+        let block = outer
+            .get(key.span.line + first)
             .map(|it| (key.span.line, indent(it).saturating_sub(own)));
         Some(Self {
             name: &key.name,

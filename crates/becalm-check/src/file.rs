@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::document::in_lines;
+use crate::document::{LONGEST, in_lines};
 
 /// A file: its name and what stands in it.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,16 @@ impl<'a> File<'a> {
         Self { name, text }
     }
 
+    /// Whether it is so long that it is not read.
+    pub(crate) const fn is_too_long(&self) -> bool {
+        self.text.len() > LONGEST
+    }
+
+    /// Nothing of what is too long.
     pub(crate) fn lines(&self) -> Cow<'a, str> {
+        if self.is_too_long() {
+            return Cow::Borrowed("");
+        }
         in_lines(self.text.strip_prefix('\u{feff}').unwrap_or(self.text))
     }
 }

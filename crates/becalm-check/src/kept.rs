@@ -1,18 +1,19 @@
-//! How many findings of a kind are kept?
+//! How many findings of a kind, and how many mappings, are kept?
 //!
-//! A file of one line may have a finding in each of a million entries. The first of each kind are kept; of each other its place, so that
-//! what is found twice counts once, as among those that are kept.
+//! A file of one line may have a finding and a mapping in each of a million entries. The first of each kind are kept; of each other
+//! finding its place, so that what is found twice counts once, as among those that are kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
 
 use crate::document::Span;
 use crate::finding::Finding;
+use crate::mapping::Mapping;
 use crate::severity::Severity;
 
-/// How many findings of a code and severity are kept.
+/// How many findings of a code and severity are kept, and how many mappings.
 pub(crate) const MOST: usize = 10_000;
 
 type Kind = (&'static str, Severity);
@@ -59,18 +60,25 @@ impl More {
     }
 }
 
-/// How many findings of each kind there were.
+/// How many findings of each kind there were, and what of those that are not kept is still asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Counts {
+pub(crate) struct Tally {
     /// There are few kinds.
     of: Vec<(Kind, usize)>,
-    /// Whether all are kept.
+    mappings: usize,
+    /// Whether all findings are kept, and all mappings.
     pub every: bool,
+    pub every_mapping: bool,
+    pub beyond: All,
+    /// What mappings that are not kept could not say, by their files.
+    pub lost: BTreeMap<String, Vec<Span>>,
+    /// Notes about systems that were told.
+    told: HashSet<(&'static str, &'static str)>,
 }
 
-impl Counts {
+impl Tally {
     /// Whether one more of this kind is kept.
-    pub fn keep(&mut self, kind: Kind) -> bool {
+    pub fn keeps(&mut self, kind: Kind) -> bool {
         let at = self.of.iter().position(|(it, _)| *it == kind);
         let at = at.unwrap_or_else(|| {
             self.of.push((kind, 0));
@@ -79,10 +87,45 @@ impl Counts {
         self.of[at].1 += 1;
         self.every || self.of[at].1 <= MOST
     }
+
+    /// The finding, if one more of its kind is kept.
+    pub fn kept(&mut self, finding: Finding) -> Option<Finding> {
+        if self.keeps((finding.code, finding.severity)) {
+            return Some(finding);
+        }
+        self.beyond.add(&finding.file, Beyond::of(&finding));
+        None
+    }
+
+    /// The mapping, if one more is kept.
+    pub fn kept_mapping(&mut self, mapping: Mapping) -> Option<Mapping> {
+        self.mappings += 1;
+        if self.every_mapping || self.mappings <= MOST {
+            return Some(mapping);
+        }
+        let spans = mapping.lost.iter().filter_map(|it| it.span);
+        add(&mut self.lost, &mapping.file, spans);
+        None
+    }
+
+    /// How many mappings there were.
+    pub const fn mappings(&self) -> usize {
+        self.mappings
+    }
+
+    /// Counts mappings that were found, and not kept, elsewhere.
+    pub const fn add_mappings(&mut self, more: usize) {
+        self.mappings += more;
+    }
+
+    /// Whether a note of this code about a system is the first.
+    pub fn is_first(&mut self, system: &'static str, code: &'static str) -> bool {
+        self.told.insert((system, code))
+    }
 }
 
 /// A finding that is not kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Beyond {
     pub span: Span,
     sentence: u64,
@@ -108,42 +151,51 @@ impl Beyond {
 
 /// Findings that are not kept, by their files.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct All(BTreeMap<String, Vec<Beyond>>);
+pub(crate) struct All {
+    of: BTreeMap<String, Vec<Beyond>>,
+    many: usize,
+}
 
 impl All {
-    pub fn add(&mut self, file: &str, beyond: impl IntoIterator<Item = Beyond>) {
-        match self.0.get_mut(file) {
-            Some(all) => all.extend(beyond),
-            None => drop(self.0.insert(file.to_owned(), beyond.into_iter().collect())),
-        }
+    pub fn add(&mut self, file: &str, beyond: Beyond) {
+        add(&mut self.of, file, std::iter::once(beyond));
+        self.many += 1;
     }
 
-    pub fn take(&mut self, finding: &Finding) {
-        self.add(&finding.file, [Beyond::of(finding)]);
+    pub const fn len(&self) -> usize {
+        self.many
     }
 
-    pub fn len(&self) -> usize {
-        self.0.values().map(Vec::len).sum()
+    /// Those of a file.
+    pub fn of(&self, file: &str) -> &[Beyond] {
+        self.of.get(file).map_or(&[], |it| it)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[Beyond])> {
-        self.0.iter().map(|(file, all)| (&**file, &**all))
+        self.of.iter().map(|(file, all)| (&**file, &**all))
     }
 
     /// Counts each of them that is not among those that are kept.
     pub fn count(self, kept: &[Finding], more: &mut Vec<More>) {
-        for (file, mut all) in self.0 {
+        let mut same: HashMap<&str, HashSet<Beyond>> = HashMap::new();
+        for it in kept.iter().filter(|it| self.of.contains_key(&it.file)) {
+            same.entry(&it.file).or_default().insert(Beyond::of(it));
+        }
+        for (file, mut all) in self.of {
             all.sort_unstable();
             all.dedup();
-            let mut same: Vec<_> = kept
-                .iter()
-                .filter(|it| it.file == file)
-                .map(Beyond::of)
-                .collect();
-            same.sort_unstable();
-            for it in all.iter().filter(|it| same.binary_search(it).is_err()) {
+            let same = same.get(&*file);
+            let is_more = |it: &&Beyond| same.is_none_or(|same| !same.contains(it));
+            for it in all.iter().filter(is_more) {
                 More::add(more, it.kind, 1, (&file, it.span));
             }
         }
+    }
+}
+
+fn add<T>(all: &mut BTreeMap<String, Vec<T>>, file: &str, more: impl Iterator<Item = T>) {
+    match all.get_mut(file) {
+        Some(same) => same.extend(more),
+        None => drop(all.insert(file.to_owned(), more.collect())),
     }
 }

@@ -1,6 +1,6 @@
 //! Does four times as much take about four times the work? Each document may be compared with few others.
 //!
-//! Work is nodes of trees that are looked at, which no machine's speed changes.
+//! Work is what is looked at: nodes of trees, directives and lines, which no machine's speed changes.
 
 use std::fs;
 use std::path::Path;
@@ -42,9 +42,63 @@ fn resources_that_are_about_others() {
         ("envoy", ENVOY),
         ("envoy", ENVOY_RDS),
     ] {
-        let numbered = |at: usize| resources.replace("NUMBER", &at.to_string());
-        let not_linear = more_than_linear(&format!("{name}.yaml"), numbered);
-        assert!(not_linear.is_empty(), "{}", not_linear.join("\n"));
+        // Of many names, and of the same names in many namespaces.
+        let same = resources
+            .replace("NUMBER", "")
+            .replace(", namespace: a", "");
+        let within = "metadata: {namespace: nNUMBER, name: ";
+        let same = same.replace("metadata: {name: ", within);
+        for resources in [resources, &same] {
+            let numbered = |at: usize| resources.replace("NUMBER", &at.to_string());
+            let not_linear = more_than_linear(&format!("{name}.yaml"), numbered);
+            assert!(not_linear.is_empty(), "{}", not_linear.join("\n"));
+        }
+    }
+}
+
+/// What stands once and holds in many places, and what leads from many places to many.
+#[test]
+fn parts_of_one_file() {
+    for (name, before, part, after) in [
+        (
+            "nginx.conf",
+            "http { server { ",
+            "location /NUMBER { error_page 502 @bNUMBER; proxy_pass http://a; } location @bNUMBER { proxy_pass http://b; }",
+            "} }",
+        ),
+        (
+            "nginx.conf",
+            "http { server { ",
+            "error_page 502 @b; ",
+            "location @b { proxy_pass http://b; } } }",
+        ),
+        (
+            "nginx.conf",
+            "http { server { ",
+            "include NUMBER.conf; location /NUMBER { proxy_pass http://b; }",
+            "} }",
+        ),
+        (
+            "haproxy.cfg",
+            "",
+            "defaults dNUMBER\n  retries 3\nfrontend fNUMBER\n  use_backend bNUMBER if { path / }\n  http-request disable-l7-retry if a\nbackend bNUMBER from dNUMBER\n  server a 127.0.0.1:1\n",
+            "",
+        ),
+        (
+            "haproxy.cfg",
+            "",
+            "frontend fNUMBER\n  use_backend %[path]\nbackend bNUMBER\n  server a 127.0.0.1:1\n",
+            "",
+        ),
+    ] {
+        let work = |many: usize| {
+            let parts = (0..many).map(|at| part.replace("NUMBER", &at.to_string()));
+            let text = format!("{before}{}{after}", parts.collect::<String>());
+            work(&[(name.to_owned(), text)])
+        };
+        let (four, one) = (work(400), work(100));
+        assert!(one > 400, "{part}: {one} looks at what is read");
+        assert!(four <= MOST * one, "{part}: {four} of {one}");
     }
 }
 

@@ -9,6 +9,9 @@ use crate::document::Span;
 use crate::evidence::Evidence;
 use crate::told::Told;
 
+/// How many names of what is called are told of a mapping: each route of a host would have those of the host.
+pub(crate) const NAMES: usize = 100;
+
 /// What a part of a file says about retrying: a policy, and what of it stands where.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

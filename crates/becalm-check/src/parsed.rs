@@ -1,6 +1,6 @@
 //! Which trees does a file hold?
 
-use crate::document::{Node, Span, Unread, documents};
+use crate::document::{LONGEST, Node, Span, Unread, Unreadable, documents};
 use crate::document::{properties, toml};
 use crate::file::File;
 use crate::systems::kubernetes;
@@ -23,6 +23,21 @@ pub struct Parsed {
 
 impl Parsed {
     pub fn of(file: File<'_>, text: &str) -> Self {
+        if file.is_too_long() {
+            let why = Unreadable {
+                span: Span::new(1, 1, 0),
+                sentence: format!("a file of more than {LONGEST} bytes is not read"),
+            };
+            let unread = Unread {
+                why,
+                template: None,
+                holds_retries: true,
+            };
+            return Self {
+                unread: vec![unread],
+                ..Self::default()
+            };
+        }
         if is_named(file, &[".properties"]) {
             return Self {
                 trees: properties::documents(text),

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use becalm::duration;
+use becalm::lint::Lint;
+use becalm::{Policy, duration};
 
 use crate::below::Below;
 use crate::chart;
@@ -11,7 +12,7 @@ use crate::code::{self, Code};
 use crate::document::{Document, Node, Span};
 use crate::evidence::Evidence;
 use crate::finding::Finding;
-use crate::kept::{Beyond, Counts};
+use crate::kept::{Beyond, Tally};
 use crate::lints;
 use crate::mapping::{Draft, Mapping};
 use crate::system::System;
@@ -36,13 +37,19 @@ pub struct Reading<'a> {
     /// The file that the document is read on top of, as part of one tree.
     pub(crate) below: Option<Below<'a>>,
     pub(crate) system: &'static System,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) counts: Counts,
-    /// Those that are not kept, with their files.
-    pub(crate) beyond: Vec<(&'a str, Beyond)>,
-    told: HashSet<Once>,
-    /// Findings up to the last mapping.
+    /// Those that the next mapping may still change, or the last one has.
+    findings: Vec<Finding>,
+    /// How many of them there were before the lints of the last mapping, and with these.
+    before_lints: usize,
     mapped: usize,
+    /// Those that nothing changes any more.
+    pub(crate) settled: Vec<Finding>,
+    /// How many findings were settled, whether they were kept or not.
+    passed: usize,
+    pub(crate) tally: Tally,
+    told: HashSet<Once<'a>>,
+    /// The policy of the last mapping, and its lints.
+    linted: Option<(Policy, Vec<Lint>)>,
     pub(crate) mappings: Vec<Mapping>,
 }
 
@@ -57,10 +64,14 @@ impl<F: FnOnce() -> String> From<Later<F>> for String {
 
 /// How much a reading had found at some time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Mark(usize, usize);
+pub(crate) struct Mark {
+    found: usize,
+    settled: usize,
+    beyond: usize,
+}
 
 /// What is told once: a code at a place of a file, of retries that may stand at a place of another.
-type Once = (String, Span, &'static str, Option<(String, Span)>);
+type Once<'a> = (&'a str, Span, &'static str, Option<(String, Span)>);
 
 impl<'a> Reading<'a> {
     pub(crate) fn new(
@@ -77,10 +88,13 @@ impl<'a> Reading<'a> {
             below: None,
             system,
             findings: Vec::new(),
-            counts: Counts::default(),
-            beyond: Vec::new(),
-            told: HashSet::new(),
+            before_lints: 0,
             mapped: 0,
+            settled: Vec::new(),
+            passed: 0,
+            tally: Tally::default(),
+            told: HashSet::new(),
+            linted: None,
             mappings: Vec::new(),
         }
     }
@@ -95,26 +109,43 @@ impl<'a> Reading<'a> {
     ) {
         let file = self.document.file;
         let kind = (code.name, code.severity);
-        if self.below.is_some() || weight::may_change(code.name) || self.counts.keep(kind) {
+        if self.may_change(code.name) || self.tally.keeps(kind) {
             self.findings
                 .push(Finding::new(file, span, code, sentence, remedy));
         } else {
             let beyond = Beyond::new(kind, span, &sentence.into());
-            self.beyond.push((file, beyond));
+            self.tally.beyond.add(file, beyond);
         }
+    }
+
+    /// Whether a finding is counted once nothing changes it any more, and not when it is found.
+    fn may_change(&self, code: &str) -> bool {
+        self.below.is_some() || weight::may_change(code)
     }
 
     /// How much was found so far.
     pub(crate) fn mark(&self) -> Mark {
-        Mark(self.findings.len(), self.beyond.len())
+        Mark {
+            found: self.passed + self.findings.len(),
+            settled: self.settled.len(),
+            beyond: self.tally.beyond.of(self.document.file).len(),
+        }
     }
 
     /// The code and the place of each finding since.
     pub(crate) fn since(&self, mark: Mark) -> impl Iterator<Item = (&'static str, Span)> {
-        let kept = self.findings.iter().skip(mark.0);
-        let beyond = self.beyond.iter().skip(mark.1);
-        kept.map(|it| (it.code, it.span))
-            .chain(beyond.map(|(_, it)| (it.kind.0, it.span)))
+        let settled = self.settled.iter().skip(mark.settled);
+        let here = mark.found.saturating_sub(self.passed);
+        let found = settled.chain(self.findings.iter().skip(here));
+        let beyond = self.tally.beyond.of(self.document.file).iter();
+        found
+            .map(|it| (it.code, it.span))
+            .chain(beyond.skip(mark.beyond).map(|it| (it.kind.0, it.span)))
+    }
+
+    /// The lints of the last mapping.
+    pub(crate) fn lints(&mut self) -> &mut [Finding] {
+        &mut self.findings[self.before_lints..self.mapped]
     }
 
     /// Notes a finding that is worth knowing, and that no change of this file mends.
@@ -297,12 +328,29 @@ impl<'a> Reading<'a> {
         self.told(node, form, proto_duration)
     }
 
-    /// Ends the reading: what stands in the file below is told of that one.
+    /// Ends the reading.
     pub(crate) fn end(&mut self) {
-        if let Some(below) = self.below {
-            below.settle(&mut self.findings);
-            for mapping in &mut self.mappings {
-                below.name(mapping, self.document.start());
+        self.settle(self.findings.len());
+    }
+
+    /// Counts as many findings, and keeps the first of each kind: nothing changes them any more. What stands in the file below is
+    /// told of that one, and what is so in the whole system once.
+    fn settle(&mut self, many: usize) {
+        self.passed += many;
+        self.mapped = self.mapped.saturating_sub(many);
+        for mut finding in self.findings.drain(..many) {
+            if let Some(below) = self.below {
+                below.settle(&mut finding);
+            }
+            let code = finding.code;
+            if weight::is_of_system(&finding) && !self.tally.is_first(self.system.name, code) {
+                continue;
+            }
+            let is_counted = self.below.is_none() && !weight::may_change(code);
+            if is_counted {
+                self.settled.push(finding);
+            } else {
+                self.settled.extend(self.tally.kept(finding));
             }
         }
     }
@@ -317,12 +365,14 @@ impl<'a> Reading<'a> {
             lost,
             elsewhere,
         } = draft;
+        self.before_lints = self.mapped;
         if let Err(invalid) = policy.validate() {
             let sentence = format!("no policy can have these values: {invalid}");
             self.find(span, code::NOT_A_POLICY, sentence, "");
             return;
         }
-        let mapping = Mapping {
+        self.settle(self.mapped);
+        let mut mapping = Mapping {
             system: self.system.name,
             version: self.version,
             evidence: self.evidence,
@@ -335,23 +385,33 @@ impl<'a> Reading<'a> {
             lost,
         };
         // What the system itself has said of this mapping is said once.
-        let own = &self.findings[self.mapped.min(self.findings.len())..];
-        let is_said = own.iter().any(|it| it.code == code::NO_TOTAL_TIME.name);
+        let is_total = |it: &Finding| it.code == code::NO_TOTAL_TIME.name;
+        let is_said = self.findings.iter().any(is_total);
         let is_again =
             |it: &Finding| is_said && ["no-deadline", code::NO_TOTAL_TIME.name].contains(&it.code);
         // One retry policy may serve many routes.
-        for lint in lints::of(&mapping, self.system) {
-            let once = (lint.file.clone(), lint.span, lint.code, elsewhere.clone());
+        self.before_lints = self.findings.len();
+        // Of a file with very many mappings most say the same.
+        let linted = match self.linted.take() {
+            Some(same) if same.0 == mapping.policy => same,
+            _ => (mapping.policy.clone(), mapping.policy.lints()),
+        };
+        for lint in lints::of(&mapping, self.system, &linted.1) {
+            let file = self.document.file;
+            let once = (file, lint.span, lint.code, elsewhere.clone());
             if !is_again(&lint) && self.told.insert(once) {
                 self.findings.push(lint);
             }
         }
         if !weight::is_written(&mapping, self.system) {
-            let own = self.mapped.min(self.findings.len());
-            self.findings[own..].iter_mut().for_each(weight::of_default);
+            self.findings.iter_mut().for_each(weight::of_default);
         }
+        self.linted = Some(linted);
         self.mapped = self.findings.len();
-        self.mappings.push(mapping);
+        if let Some(below) = self.below {
+            below.name(&mut mapping, self.document.start());
+        }
+        self.mappings.extend(self.tally.kept_mapping(mapping));
     }
 }
 

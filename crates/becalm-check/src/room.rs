@@ -83,6 +83,7 @@ fn filled(draft: &Draft, change: impl FnOnce(&mut Policy)) -> Option<String> {
     }
     let mut policy = draft.policy.clone();
     change(&mut policy);
+    policy.attempt_timeout.and(policy.deadline)?;
     let lint = policy.lints().into_iter().find(|it| it.code == FILLS)?;
     let (sentence, _) = lint.message.rsplit_once("; ")?;
     Some(sentence.to_owned())

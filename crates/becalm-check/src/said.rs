@@ -1,5 +1,7 @@
 //! What does a directive say, and where, where files include others?
 
+use std::rc::Rc;
+
 use crate::document::Span;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
@@ -9,8 +11,8 @@ use crate::reading::Reading;
 pub(crate) struct Said<'a, T> {
     /// `None` of a placeholder, and of what is not understood.
     pub value: Option<T>,
-    /// As it stands there.
-    pub text: String,
+    /// As it stands there. What is said once may hold in very many places.
+    pub text: Rc<str>,
     pub span: Span,
     pub file: &'a str,
 }
@@ -20,7 +22,7 @@ impl<'a, T> Said<'a, T> {
     pub fn origin(&self) -> Origin {
         match self.value {
             Some(_) => Origin::Line(self.span),
-            None => Origin::Unknown(self.span, self.text.clone()),
+            None => Origin::Unknown(self.span, self.text.to_string()),
         }
     }
 

@@ -21,7 +21,7 @@ pub fn of_known(
     found: &mut Vec<Finding>,
 ) {
     let mut left = Gathered::default();
-    gather(tree, told, &mut Vec::new(), &mut left);
+    gather(tree, told, &mut Path::default(), &mut left);
     left.tell(file, found);
     let Gathered { keys, .. } = left;
     let closed = systems
@@ -67,7 +67,7 @@ pub fn of_known(
 /// A document of no system that is read; whether there is anything that looks like retries.
 pub fn of_unknown(file: &str, tree: &Node, found: &mut Vec<Finding>) -> bool {
     let mut left = Gathered::default();
-    gather(tree, &|_| false, &mut Vec::new(), &mut left);
+    gather(tree, &|_| false, &mut Path::default(), &mut left);
     let is_any = left.tell(file, found);
     let [first, rest @ ..] = &left.keys[..] else {
         return is_any;
@@ -189,61 +189,76 @@ const HEADERS: &[&str] = list!(
      x-envoy-retriable-header-names x-envoy-hedge-on-per-try-timeout"
 );
 
+/// The keys on the way to a node.
+#[derive(Default)]
+struct Path<'n> {
+    names: Vec<&'n str>,
+    spans: Vec<Span>,
+}
+
+impl<'n> Path<'n> {
+    fn last(&self) -> &'n str {
+        self.names.last().copied().unwrap_or_default()
+    }
+
+    /// What stands here, if nothing is told of it or of a key around it: it is asked for what is found alone, which most files
+    /// have none of.
+    fn left(&self, (name, span): (&'n str, Span), told: &dyn Fn(Span) -> bool) -> Option<Left<'n>> {
+        let is_told = told(span) || self.spans.iter().any(|it| told(*it));
+        (!is_told).then(|| Left {
+            path: self.names.clone(),
+            name,
+            span,
+        })
+    }
+}
+
 /// Keys with their paths. What stands in one of them is not told again.
 fn gather<'n>(
     node: &'n Node,
     told: &dyn Fn(Span) -> bool,
-    path: &mut Vec<&'n str>,
+    path: &mut Path<'n>,
     left: &mut Gathered<'n>,
 ) {
     if is_schema(node) {
         return;
     }
     // A match has the same form, in a list of headers.
-    if let Some((name, span)) = header(node).filter(|_| path.last() != Some(&"headers")) {
-        let path = path.clone();
-        left.headers.push(Left { path, name, span });
+    if let Some(header) = header(node).filter(|_| path.last() != "headers") {
+        left.headers.extend(path.left(header, told));
         return;
     }
     if let Some((text, span)) = patched(node) {
-        let (path, name) = (path.clone(), "path");
-        left.texts.push((Left { path, name, span }, text));
+        let here = path.left(("path", span), told);
+        left.texts.extend(here.map(|it| (it, text)));
         return;
     }
     for item in node.items() {
-        if let Some((name, span)) = named(item, path.last().copied().unwrap_or_default()) {
-            let path = path.clone();
-            left.keys.push(Left { path, name, span });
+        if let Some(named) = named(item, path.last()) {
+            left.keys.extend(path.left(named, told));
         }
         gather(item, told, path, left);
     }
     let is_of_headers = matches!(
-        path[..],
+        path.names[..],
         [.., "headers", "request" | "response", "set" | "add"] | [.., "match", "headers"]
     );
     for (key, value) in node.entries() {
-        if told(key.span) {
-            continue;
-        }
-        let here = |path: &[&'n str]| Left {
-            path: path.to_vec(),
-            name: &key.name,
-            span: key.span,
-        };
+        let here = || path.left((&key.name, key.span), told);
         if is_of_headers {
             // Names of the user's own.
             if HEADERS.contains(&&*key.name) && value.text().is_some() {
-                left.headers.push(here(path));
+                left.headers.extend(here());
             }
             continue;
         }
         if let Some(word) = value.text().and_then(word_of_text)
             && !told(value.span)
         {
-            left.texts.push((here(path), word));
+            left.texts.extend(here().map(|it| (it, word)));
             continue;
         }
-        let parent = path.last().copied().unwrap_or_default();
+        let parent = path.last();
         let is_own = || {
             let mut own = System::all().flat_map(|it| it.schema.own);
             own.any(|(place, name)| {
@@ -251,13 +266,15 @@ fn gather<'n>(
                     && (key.name == *name || place.is_empty() && is_called(key, name))
             })
         };
-        if key.asked.get() == Some(false) && !told(value.span) && !is_own() {
-            left.keys.push(here(path));
+        if key.asked.get() == Some(false) && !is_own() && !told(value.span) {
+            left.keys.extend(here());
             continue;
         }
-        path.push(&key.name);
+        path.names.push(&key.name);
+        path.spans.push(key.span);
         gather(value, told, path, left);
-        path.pop();
+        path.names.pop();
+        path.spans.pop();
     }
 }
 

@@ -84,7 +84,7 @@ const OF_SYSTEM: [code::Code; 7] = [
 ];
 
 /// Whether it is told: not what another lint says already, and nothing about answers where none is repeated.
-pub fn is_told(mapping: &Mapping, lint: &Lint, all: &[Lint]) -> bool {
+pub fn is_told(mapping: &Mapping, lint: &Lint, all: &[&Lint]) -> bool {
     match lint.code {
         "repeats-what-may-be-done" => all.iter().all(|it| it.code != "repeats-non-idempotent"),
         "unlimited-without-budget" => all.iter().all(|it| it.code != "no-bound"),

@@ -87,3 +87,39 @@ fn files_within_a_config_map_are_counted_too() {
     assert_eq!(counts(&bounded), counts(&all));
     assert_eq!(bounded.more[0].file, "map.yaml");
 }
+
+/// A service with a policy in each route.
+fn service() -> String {
+    let route = "{route: [{destination: {host: a}}], retries: {attempts: 3, perTryTimeout: 9s}}";
+    format!(
+        "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec: {{hosts: [a], http: [{}]}}\n",
+        vec![route; ENTRIES].join(",\n")
+    )
+}
+
+#[test]
+fn mappings_that_are_not_kept_are_counted() {
+    let text = service();
+    let files = [File::new("a.yaml", &text)];
+    let bounded = of(&files, false);
+    assert_eq!(
+        (bounded.mappings.len(), bounded.more_mappings),
+        (10_000, ENTRIES - 10_000)
+    );
+    let mut settings = Settings::default();
+    settings.every = true;
+    settings.every_mapping = true;
+    let all = check(&files, &settings);
+    assert_eq!((all.mappings.len(), all.more_mappings), (ENTRIES, 0));
+    assert_eq!(all.mappings[..10_000], bounded.mappings[..]);
+    assert_eq!(counts(&bounded), counts(&all));
+    let mut kinds: Vec<_> = all.findings.iter().map(|it| it.code).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    for code in kinds {
+        let of = |it: &&becalm_check::Finding| it.code == code;
+        let kept: Vec<_> = bounded.findings.iter().filter(of).collect();
+        let first: Vec<_> = all.findings.iter().filter(of).take(kept.len()).collect();
+        assert_eq!(kept, first, "{code}");
+    }
+}

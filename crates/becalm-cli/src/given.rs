@@ -4,6 +4,7 @@
 #[cfg_attr(unix, path = "given/unix.rs")]
 mod system;
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use system::{Identity, identity};
 
 /// The files that a command reads.
 #[derive(Debug, Default)]
-pub struct Given(Vec<Identity>);
+pub struct Given(HashSet<Identity>);
 
 impl Given {
     /// Adds a file, unless it is there already: whether it was added. "-" is standard input; one that is missing is refused by
@@ -20,9 +21,7 @@ impl Given {
         let Some(file) = identity(path) else {
             return true;
         };
-        let is_new = !self.0.contains(&file);
-        self.0.push(file);
-        is_new
+        self.0.insert(file)
     }
 
     /// Refuses to write into a file that is read. Nothing is written over in a terminal, a pipe or `/dev/null`.

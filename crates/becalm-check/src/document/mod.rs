@@ -15,7 +15,7 @@ pub(crate) use node::Asked;
 #[cfg(test)]
 pub(crate) use node::LOOKED_AT;
 pub use node::{Key, Node, Span, Value};
-pub(crate) use yaml::{Unread, documents};
+pub(crate) use yaml::{Unread, Unreadable, documents};
 
 /// The text with each line ended by a line feed, as YAML has it: a carriage return alone ends one, too.
 pub(crate) fn in_lines(text: &str) -> Cow<'_, str> {

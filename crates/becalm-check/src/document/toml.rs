@@ -4,15 +4,11 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::bounds::LONGEST;
 use super::node::{Asked, Key, Node, Span, Value};
 use crate::hints::looks_like_retries;
 
 /// The tree of a file, in the order of the file; `None` of what is none.
 pub fn document(text: &str) -> Option<Node> {
-    if text.len() > LONGEST {
-        return None;
-    }
     let table = DeTable::parse(text).ok()?;
     let places = Places::of(text);
     let span = places.span(&(0..0));

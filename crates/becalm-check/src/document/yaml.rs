@@ -3,11 +3,11 @@
 //! The parser's events are gathered here, so that depth, size and what aliases repeat are bounded before anything recurses. A
 //! document that cannot be read leaves the others as they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use granit_parser::{Event, Parser, ScalarStyle};
 
-use super::bounds::{DEEPEST, LONGEST};
+use super::bounds::DEEPEST;
 use super::comments::blanked;
 use super::json;
 use super::node::{Key, Names, Node, Span, Value};
@@ -47,17 +47,6 @@ pub struct Unread {
 
 /// The documents of a file.
 pub fn documents(text: &str) -> Read {
-    if text.len() > LONGEST {
-        let sentence = format!("a file of more than {LONGEST} bytes is not read");
-        return Read {
-            unread: vec![Unread {
-                why: refused(Span::new(1, 1, 0), &sentence),
-                template: None,
-                holds_retries: true,
-            }],
-            ..Read::default()
-        };
-    }
     match json::document(text) {
         Some(tree) => Read {
             documents: vec![tree],
@@ -175,10 +164,12 @@ impl Trees {
             ([], []) => Vec::new(),
             _ => text.split('\n').collect(),
         };
+        let mut is_broken: HashSet<_> = broken.iter().map(|it| it.0).collect();
         for span in &self.doubled {
             let line = lines.get(span.line - 1).copied().unwrap_or_default();
             let of = number(span.line);
-            if template::begins(line, span.column - 1) && broken.iter().all(|(it, _)| *it != of) {
+            if !is_broken.contains(&of) && template::begins(line, span.column - 1) {
+                is_broken.insert(of);
                 broken.push((of, refused(*span, "it is a template")));
                 gone.push(of);
             }
@@ -206,12 +197,19 @@ impl Trees {
             }
         });
         let unread = unread.collect();
-        for of in gone.into_iter().rev() {
-            let end = self
-                .starts
-                .get(of + 1)
-                .map_or(self.documents.len(), |it| it.1);
-            self.documents.drain(self.starts[of].1..end);
+        if !gone.is_empty() {
+            let ends = self.starts.iter().skip(1).map(|it| it.1);
+            let ends: Vec<_> = ends.chain([self.documents.len()]).collect();
+            let mut gone = gone
+                .iter()
+                .map(|of| self.starts[*of].1..ends[*of])
+                .peekable();
+            let mut at = 0;
+            self.documents.retain(|_| {
+                while gone.next_if(|it| it.end <= at).is_some() {}
+                at += 1;
+                gone.peek().is_none_or(|it| at <= it.start)
+            });
         }
         Read {
             documents: self.documents,

@@ -19,7 +19,7 @@ use crate::code;
 use crate::document::{Document, Key, Node, Span};
 use crate::evidence::Evidence;
 use crate::list::list;
-use crate::mapping::{Draft, Origin};
+use crate::mapping::{Draft, NAMES, Origin};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
@@ -262,7 +262,7 @@ fn budget<'a>(
     };
     let file = reading.document.file;
     let about = |name: &String| {
-        let mut attached = resources.attached(file, name);
+        let mut attached = resources.attached(file, None, name);
         attached.find(|(_, it)| is_about(it, name))
     };
     let found = names.iter().find_map(about);
@@ -322,5 +322,6 @@ fn names(spec: &Node, rule: &Node) -> Vec<String> {
         .iter()
         .filter_map(|it| it.get("name")?.text());
     let hosts = spec.list(&["hostnames"]).iter().filter_map(Node::text);
-    backends.chain(hosts).map(ToOwned::to_owned).collect()
+    let all = backends.chain(hosts).map(ToOwned::to_owned);
+    all.take(NAMES).collect()
 }

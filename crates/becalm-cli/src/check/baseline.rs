@@ -3,14 +3,21 @@
 //! A line for each: its file, its code and its sentence, without its line, so that what moves stays known.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::Path;
 
+use becalm_check::shown::printable;
 use becalm_check::{Checked, Finding};
+
+use super::opened;
 
 fn line(finding: &Finding) -> String {
     let line = format!("{}\t{}\t{}", finding.file, finding.code, finding.sentence);
     line.replace(['\n', '\r'], " ")
 }
+
+/// A line for each of a million findings.
+const LONGEST: usize = 256 << 20;
 
 /// The findings as a file.
 pub fn written(findings: &[Finding]) -> String {
@@ -27,8 +34,15 @@ pub fn written(findings: &[Finding]) -> String {
 ///
 /// A sentence that names the file.
 pub fn take(path: &Path, checked: &mut Checked) -> Result<usize, String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("cannot read {}: {error} (--baseline)", path.display()))?;
+    let refused = |why: &dyn Display| {
+        let name = path.display().to_string();
+        format!("cannot read {}: {why} (--baseline)", printable(&name))
+    };
+    let bytes = opened::read(path, LONGEST).map_err(|error| refused(&error))?;
+    if bytes.len() > LONGEST {
+        return Err(refused(&"it is longer than 256 MiB"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| refused(&"it is no text"))?;
     let mut known: HashMap<&str, usize> = HashMap::new();
     for line in text.lines() {
         *known.entry(line).or_default() += 1;

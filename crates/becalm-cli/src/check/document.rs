@@ -53,7 +53,7 @@ pub fn document(told: &Told<'_>, findings: &Bounded<'_>, policies: usize) -> Str
         becalm: env!("CARGO_PKG_VERSION"),
         findings: &findings.shown,
         more: &findings.more,
-        more_mappings: all.len().saturating_sub(policies),
+        more_mappings: told.policies() - all.len().min(policies),
         mappings: mappings
             .map(|(at, it)| mapped(it, told.judged(at)))
             .collect(),

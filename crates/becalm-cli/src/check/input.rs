@@ -1,11 +1,14 @@
 //! Which files are checked?
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
 
 use becalm_check::document::{LONGEST, Span};
 use becalm_check::shown::{Snippet, printable, snippet};
+use glob::{MatchOptions, Pattern};
+
+use super::opened;
 
 /// A file that was read.
 #[derive(Debug)]
@@ -31,17 +34,13 @@ impl Input {
         let name = path.display().to_string();
         let refused = |error: io::Error| format!("cannot read {}: {error}", printable(&name));
         let is_stdin = path == Path::new("-");
-        let file: Box<dyn Read> = if is_stdin {
-            Box::new(io::stdin().lock())
+        let bytes = opened::read(path, LONGEST).map_err(refused)?;
+        // What is too long is told so, whatever its letters are.
+        let text = if bytes.len() > LONGEST {
+            " ".repeat(bytes.len())
         } else {
-            Box::new(File::open(path).map_err(refused)?)
+            decoded(bytes)
         };
-        let most = u64::try_from(LONGEST).unwrap_or(u64::MAX);
-        let mut bytes = Vec::new();
-        // One byte more than is read, so that a file that is too long is told from one that is not.
-        let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
-        read.map_err(refused)?;
-        let text = decoded(bytes);
         let lines = lines(&text);
         let name = if is_stdin { "stdin".into() } else { name };
         let is_ascii = text.is_ascii();
@@ -121,8 +120,7 @@ pub fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         let name = path.to_string_lossy();
         if path.is_dir() {
             let before = files.len();
-            within(path, &mut files)
-                .map_err(|error| format!("cannot read {}: {error}", printable(&name)))?;
+            within(path, &mut files)?;
             if files.len() == before {
                 let ends = ENDS.join(", .");
                 return Err(format!(
@@ -132,8 +130,12 @@ pub fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
             }
         } else if name.contains(['*', '?', '[']) && !path.exists() {
             let refused = |why: &str| format!("{}: {why}", printable(&name));
-            let found = glob::glob(&name).map_err(|error| refused(error.msg))?;
-            let found: Vec<_> = found.flatten().filter(|it| it.is_file()).collect();
+            // Without `a//b` and `a/./b`, which no name has.
+            let path: PathBuf = path.components().collect();
+            let pattern = Pattern::new(&path.to_string_lossy());
+            let pattern = pattern.map_err(|error| refused(error.msg))?;
+            let mut found = Vec::new();
+            matching(&pattern, &path, &mut found);
             if found.is_empty() {
                 return Err(refused("no file has such a name"));
             }
@@ -145,23 +147,62 @@ pub fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-fn within(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    let mut entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
+/// The files of a pattern, in the order of their names. Below `**` links to directories are not followed, which may go round in a
+/// circle; what cannot be read holds none.
+fn matching(pattern: &Pattern, path: &Path, found: &mut Vec<PathBuf>) {
+    let is_plain = |it: &&Component<'_>| {
+        let name = it.as_os_str().to_string_lossy();
+        !name.contains(['*', '?', '['])
+    };
+    let parts: Vec<_> = path.components().collect();
+    let plain = parts.iter().take_while(is_plain).count();
+    let deep = parts.iter().any(|it| it.as_os_str() == "**");
+    let start: PathBuf = parts[..plain].iter().collect();
+    let mut left = vec![(start, parts.len() - plain)];
+    let mut options = MatchOptions::new();
+    options.require_literal_separator = true;
+    while let Some((directory, levels)) = left.pop() {
+        let read = if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &directory
+        };
+        for entry in fs::read_dir(read).into_iter().flatten().flatten() {
+            let path = directory.join(entry.file_name());
+            let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
+            if path.is_dir() && (deep && !is_link || !deep && levels > 1) {
+                left.push((path, levels.saturating_sub(1)));
+            } else if pattern.matches_path_with(&path, options) && path.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+}
+
+/// Links to directories are not followed, which may go round in a circle.
+fn within(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let refused = |error: io::Error| {
+        let name = directory.display().to_string();
+        format!("cannot read {}: {error}", printable(&name))
+    };
+    let entries = fs::read_dir(directory).map_err(refused)?;
+    let mut entries = entries.collect::<io::Result<Vec<_>>>().map_err(refused)?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let name = entry.file_name();
-        let kind = entry.file_type()?;
+        let kind = entry.file_type().map_err(refused)?;
         if name.as_encoded_bytes().starts_with(b".") || name == "node_modules" {
             continue;
         }
         let path = entry.path();
+        let is_named = || {
+            let end = path.extension();
+            end.is_some_and(|it| ENDS.iter().any(|end| it.eq_ignore_ascii_case(end)))
+        };
         if kind.is_dir() {
             within(&path, files)?;
-        } else if kind.is_file()
-            && path
-                .extension()
-                .is_some_and(|it| ENDS.iter().any(|end| it.eq_ignore_ascii_case(end)))
-        {
+        } else if is_named() && (kind.is_file() || kind.is_symlink() && path.is_file()) {
             files.push(path);
         }
     }

@@ -4,6 +4,7 @@ mod baseline;
 mod document;
 mod frame;
 mod input;
+mod opened;
 mod page;
 mod policies;
 mod service;
@@ -204,6 +205,9 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     settings.versions.clone_from(&args.versions);
     // A baseline knows each finding by its sentence.
     settings.every = args.all || args.baseline.is_some() || args.write_baseline.is_some();
+    // Each policy is simulated, written or multiplied.
+    settings.every_mapping =
+        args.all || args.service.is_some() || args.out.is_some() || args.layers;
     let files: Vec<_> = inputs.iter().map(Input::file).collect();
     let (mut judged, mut multiplied) = (None, None);
     let mut checked = check_and(&files, &settings, |mappings| {
@@ -228,13 +232,7 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     let policies = policies
         .map(|it| Policies::of(&checked.mappings, &given, it))
         .transpose()?;
-    let told = Told {
-        inputs: &inputs,
-        checked,
-        known,
-        layers,
-        judged,
-    };
+    let told = Told::new(&inputs, checked, known, layers, judged);
     let printed = reports.write(&told, args)?;
     if let Some(policies) = policies {
         policies.write(stream(args))?;

@@ -68,7 +68,7 @@ pub fn page(
             None => page,
         }
     });
-    let page = match all.len().saturating_sub(policies) {
+    let page = match told.policies() - all.len().min(policies) {
         0 => page,
         more => page.paragraph(&format!("... and {} more policies.", grouped(more))),
     };

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use becalm::Policy;
 use becalm_check::{Finding, Mapping, code, keeps_down};
 use becalm_sim::catalogue::Candidate;
 use becalm_sim::scenario::file;
@@ -61,8 +62,15 @@ pub fn judge(path: &Path, mappings: &[Mapping]) -> Result<Vec<Judged>, String> {
     // As many as `becalm storm` makes: where some come back and some do not, fewer may give another verdict.
     plan.runs = Some(Thoroughness::default().runs);
     plan.threads = std::thread::available_parallelism().map_or(1, Into::into);
-    let mut judged = Vec::new();
-    for mapping in mappings {
+    let mut judged: Vec<Judged> = Vec::new();
+    // Files say the same again and again: equal policies are simulated once.
+    let mut seen: Vec<(&Policy, usize)> = Vec::new();
+    for (at, mapping) in mappings.iter().enumerate() {
+        if let Some((_, first)) = seen.iter().find(|(it, _)| **it == mapping.policy) {
+            judged.push(judged[*first].clone());
+            continue;
+        }
+        seen.push((&mapping.policy, at));
         let candidate = Candidate::new(&mapping.name, mapping.policy.clone());
         let under = scenario.under(&mapping.policy);
         verdict::judgeable(&under).map_err(|why| refused(&why))?;

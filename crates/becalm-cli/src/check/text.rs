@@ -319,7 +319,7 @@ pub fn counted(told: &Told<'_>) -> String {
         let plural = if count == 1 { "" } else { "s" };
         format!("{} {noun}{plural}", grouped(count))
     };
-    let policies = match told.checked.mappings.len() {
+    let policies = match told.policies() {
         1 => "1 policy".into(),
         policies => format!("{} policies", grouped(policies)),
     };

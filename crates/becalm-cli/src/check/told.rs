@@ -1,6 +1,6 @@
 //! What is there to tell of a check?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use becalm_check::layers::Layers;
 use becalm_check::{Checked, Finding, Severity, code};
@@ -12,6 +12,7 @@ use super::service::Judged;
 /// Everything that the reports tell.
 pub struct Told<'a> {
     pub inputs: &'a [Input],
+    by_name: HashMap<&'a str, &'a Input>,
     pub checked: Checked,
     /// How many findings the baseline knows.
     pub known: usize,
@@ -27,19 +28,46 @@ pub fn weight(finding: &Finding) -> (Severity, bool) {
 }
 
 impl<'a> Told<'a> {
+    pub fn new(
+        inputs: &'a [Input],
+        checked: Checked,
+        known: usize,
+        layers: Option<Layers>,
+        judged: Option<Vec<Judged>>,
+    ) -> Self {
+        // Of two of a name the first is shown.
+        let by_name = inputs.iter().rev().map(|it| (it.name(), it)).collect();
+        Self {
+            inputs,
+            by_name,
+            checked,
+            known,
+            layers,
+            judged,
+        }
+    }
+
     /// The file of this name.
     pub fn input(&self, file: &str) -> Option<&'a Input> {
-        self.inputs.iter().find(|it| it.name() == file)
+        self.by_name.get(file).copied()
+    }
+
+    /// How many policies there are, those among them that are not kept.
+    pub fn policies(&self) -> usize {
+        self.checked.mappings.len() + self.checked.more_mappings
     }
 
     /// Each verdict that was given, the worst first, with the names of the policies; of equal policies of a file once.
     pub fn verdicts(&self) -> Vec<(Option<Verdict>, Vec<&str>)> {
         let judged = self.judged.iter().flatten();
         let mut verdicts: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+        let mut seen = HashSet::new();
         for (mapping, judged) in self.checked.mappings.iter().zip(judged) {
-            let names = verdicts.entry(judged.verdict).or_default();
-            if !names.contains(&&*mapping.name) {
-                names.push(&mapping.name);
+            if seen.insert((judged.verdict, &*mapping.name)) {
+                verdicts
+                    .entry(judged.verdict)
+                    .or_default()
+                    .push(&mapping.name);
             }
         }
         verdicts.into_iter().rev().collect()

@@ -261,7 +261,6 @@ fn of_filter<'a>(
     reading.in_file(file, &mut draft, key.span, |reading, draft| {
         cluster::budget(reading, draft, cluster, "DEFAULT");
     });
-    let before = reading.findings.len();
     let name = name.unwrap_or("?");
     reading.map(
         draft,
@@ -269,7 +268,7 @@ fn of_filter<'a>(
         vec![name.to_owned()],
         key.span,
     );
-    in_own_words(reading, before, REMEDIES);
+    in_own_words(reading, REMEDIES);
 }
 
 /// Connections of `tcp_proxy`, which are made again at once where no `backoff_options` are set.
@@ -320,7 +319,6 @@ fn of_connections<'a>(reading: &mut Reading<'a>, clusters: Clusters<'a>, node: &
     if draft.policy.attempts <= 1 {
         return;
     }
-    let before = reading.findings.len();
     let name = name.unwrap_or("?");
     reading.map(
         draft,
@@ -332,7 +330,6 @@ fn of_connections<'a>(reading: &mut Reading<'a>, clusters: Clusters<'a>, node: &
     let shorter = "lower `max_connect_attempts`, or `connect_timeout` of the cluster";
     in_own_words(
         reading,
-        before,
         &[
             ("no-budget", fewer),
             ("no-deadline", shorter),
@@ -362,8 +359,8 @@ fn waits(reading: &mut Reading<'_>, draft: &mut Draft, node: &Node) {
 }
 
 /// What helps here is no setting of a route.
-fn in_own_words(reading: &mut Reading<'_>, from: usize, remedies: &[(&str, &str)]) {
-    for finding in &mut reading.findings[from..] {
+fn in_own_words(reading: &mut Reading<'_>, remedies: &[(&str, &str)]) {
+    for finding in reading.lints() {
         if let Some((_, remedy)) = remedies.iter().find(|(code, _)| *code == finding.code) {
             (*remedy).clone_into(&mut finding.remedy);
         }

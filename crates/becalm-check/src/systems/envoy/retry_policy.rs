@@ -21,7 +21,7 @@ use super::words::Words;
 use crate::code;
 use crate::document::{Key, Node, Span, Value};
 use crate::list::list;
-use crate::mapping::{Draft, Origin};
+use crate::mapping::{Draft, NAMES, Origin};
 use crate::reading::Reading;
 use crate::template::is_placeholder;
 use crate::told::Told;
@@ -196,7 +196,7 @@ fn to_clusters<'a>(
     let name = name(route, &names);
     let domains = items(host, "domains").iter().filter_map(Node::text);
     let domains = domains.filter(|it| *it != "*").map(ToOwned::to_owned);
-    let names = names.into_iter().chain(domains).collect();
+    let names = names.into_iter().chain(domains).take(NAMES).collect();
     reading.map(draft, name, names, span);
 }
 

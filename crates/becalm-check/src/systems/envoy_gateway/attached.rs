@@ -4,7 +4,7 @@
 //! listener, of its gateway; one holds as a whole, of two with one target the older. With `mergeType` it is merged with that of the
 //! gateway. `HTTPRoute.GetRetry` of `internal/ir/xds.go`: the `retry` of an `HTTPRoute` holds before all of them.
 
-use super::super::kubernetes::{is_beside, is_older, named};
+use super::super::kubernetes::{is_beside, is_older, named, namespace};
 use super::super::resources::Resources;
 use crate::code;
 use crate::document::{Node, Span};
@@ -94,14 +94,15 @@ impl<'a> Others<'_, 'a> {
     fn route(&self, target: Target<'_>) -> Option<&'a Node> {
         let mut all = self
             .resources
-            .named(self.file, target.name)
+            .named(self.file, self.own, target.name)
             .map(|(_, it)| it);
         all.find(|it| self.is_other(it) && is_named(it, target))
     }
 
     fn attached(&self, name: &str) -> impl Iterator<Item = &'a Node> {
-        let all = self.resources.attached(self.file, name).map(|(_, it)| it);
-        all.filter(|it| self.is_other(it))
+        let own = namespace(self.own);
+        let all = self.resources.attached(self.file, own, name);
+        all.map(|(_, it)| it).filter(|it| self.is_other(it))
     }
 
     /// By the `retry` of rules of the route itself.

@@ -31,6 +31,10 @@ pub type OfMethods = [Holds; METHODS.len()];
 pub struct Acls(BTreeMap<String, OfMethods>);
 
 impl Acls {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Takes a line `acl NAME ...`. Of several of a name one suffices.
     pub fn take(&mut self, line: &Line) {
         let words: Vec<_> = line.words.iter().skip(2).map(|it| &*it.text).collect();

@@ -2,22 +2,55 @@
 //!
 //! HAProxy reads the files of several `-f` as one, in their order (`doc/management.txt` of 2.6, section 3).
 
-use super::conditions::{both, either};
+use std::collections::{HashMap, HashSet};
+
 use super::lines::{Line, Section, sections};
-use super::proxies::{Leads, Proxy};
+use super::proxies::{Leads, Proxy, Rules};
 use super::{HAPROXY, is_haproxy};
 use crate::code;
 use crate::document::{Document, Together};
 use crate::reading::Reading;
-use crate::template;
+use crate::template::{self, is_placeholder};
 
 /// What the files that are read together have for each other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Files<'a> {
     defaults: Vec<Defaults<'a>>,
-    fronts: Vec<Proxy<'a>>,
+    names: HashSet<String>,
+    fronts: Fronts<'a>,
     /// Of each file, how many of the defaults stand before it.
     before: Vec<usize>,
+}
+
+/// What the sections that take requests leave to the backends that they lead to.
+#[derive(Debug, Default)]
+struct Fronts<'a> {
+    by_name: HashMap<String, Rules<'a>>,
+    /// Of those whose requests choose the backend.
+    to_any: Option<Rules<'a>>,
+}
+
+impl<'a> Fronts<'a> {
+    fn add(&mut self, front: &Proxy<'a>) {
+        for name in front.leads_to() {
+            if name.contains("%[") || is_placeholder(name) {
+                Rules::beside(&mut self.to_any, &front.rules);
+            } else if let Some(same) = self.by_name.get_mut(name) {
+                same.and(&front.rules);
+            } else {
+                self.by_name.insert(name.to_owned(), front.rules.clone());
+            }
+        }
+    }
+
+    /// Of those that lead to this backend, if any does.
+    fn of(&self, backend: &str) -> Option<Rules<'a>> {
+        let mut all = self.by_name.get(backend).cloned();
+        if let Some(any) = &self.to_any {
+            Rules::beside(&mut all, any);
+        }
+        all
+    }
 }
 
 /// A section `defaults` with its name.
@@ -28,14 +61,8 @@ struct Defaults<'a> {
 }
 
 impl<'a> Files<'a> {
-    pub const NONE: Self = Self {
-        defaults: Vec::new(),
-        fronts: Vec::new(),
-        before: Vec::new(),
-    };
-
     pub fn of(together: &[Together<'a>]) -> Self {
-        let mut all = Self::NONE;
+        let mut all = Self::default();
         for file in together {
             all.before.push(all.defaults.len());
             if is_haproxy(file.text) && template::first(file.text).is_none() {
@@ -51,15 +78,13 @@ impl<'a> Files<'a> {
                 let mut aside = Reading::new(document, &HAPROXY, HAPROXY.newest());
                 let (read, _) = sections(file.text);
                 let own = Own::of(&mut aside, &read, &all, &all.defaults);
+                all.names
+                    .extend(own.defaults.iter().map(|it| it.name.clone()));
                 all.defaults.extend(own.defaults);
-                all.fronts.extend(own.fronts);
+                own.fronts.iter().for_each(|it| all.fronts.add(it));
             }
         }
         all
-    }
-
-    fn have(&self, name: &str) -> bool {
-        self.defaults.iter().any(|it| it.name == name)
     }
 
     /// The defaults of the files before this one.
@@ -82,13 +107,12 @@ pub fn backends<'a, 's>(
 ) -> Vec<(&'s Section, Proxy<'a>)> {
     let before = files.before(&reading.document);
     let mut own = Own::of(reading, sections, files, before);
+    let mut fronts = Fronts::default();
+    own.fronts.iter().for_each(|it| fronts.add(it));
     for (section, proxy) in &mut own.backends {
-        let fronts = in_front_of(section.head.word(1), &own.fronts, &files.fronts);
-        let unrepeated = fronts.iter().map(|it| it.unrepeated).reduce(both);
-        proxy.unrepeated = either(proxy.unrepeated, unrepeated.unwrap_or_default());
-        proxy.has_more_conditions |= fronts.iter().any(|it| it.has_more_conditions);
-        for rule in fronts.iter().flat_map(|it| &it.conditions) {
-            proxy.add_condition(rule);
+        let name = section.head.word(1);
+        if let Some(rules) = fronts.of(name).or_else(|| files.fronts.of(name)) {
+            proxy.rules.or(&rules);
         }
     }
     own.backends
@@ -111,31 +135,43 @@ impl<'a, 's> Own<'a, 's> {
         before: &[Defaults<'a>],
     ) -> Self {
         let mut own = Self::default();
+        let is_default = |it: &&Section| it.head.word(0) == "defaults";
+        let names: HashSet<_> = (sections.iter().filter(is_default))
+            .map(|it| own_name(&it.head))
+            .collect();
+        let of_files = before.iter().enumerate();
+        let mut by_name: HashMap<_, _> = of_files.map(|(at, it)| (&*it.name, at)).collect();
         for section in sections {
             let kind = section.head.word(0);
+            let above = |at: usize| match at.checked_sub(before.len()) {
+                None => before.get(at),
+                Some(at) => own.defaults.get(at),
+            };
+            let many = before.len() + own.defaults.len();
             // Each `defaults` begins anew, but for `from`.
-            let above = || before.iter().chain(&own.defaults).rev();
             let inherited = match from(&section.head) {
-                Some(name) => {
-                    let named = above().find(|it| it.name == name);
-                    let is_later = || stands_in(sections, name) || files.have(name);
-                    match named {
-                        Some(named) => named.proxy.clone(),
-                        None if is_later() => refused(reading, &section.head, name),
-                        None => unseen(reading, &section.head, name),
+                Some(name) => match by_name.get(name).and_then(|at| above(*at)) {
+                    Some(named) => named.proxy.clone(),
+                    None if names.contains(name) || files.names.contains(name) => {
+                        refused(reading, &section.head, name)
                     }
-                }
+                    None => unseen(reading, &section.head, name),
+                },
                 None if kind == "defaults" => Proxy::default(),
-                None => above()
-                    .next()
+                None => many
+                    .checked_sub(1)
+                    .and_then(above)
                     .map(|it| it.proxy.clone())
                     .unwrap_or_default(),
             };
             match kind {
-                "defaults" => own.defaults.push(Defaults {
-                    name: own_name(&section.head).to_owned(),
-                    proxy: inherited.with(reading, section),
-                }),
+                "defaults" => {
+                    by_name.insert(own_name(&section.head), many);
+                    own.defaults.push(Defaults {
+                        name: own_name(&section.head).to_owned(),
+                        proxy: inherited.with(reading, section).as_defaults(),
+                    });
+                }
                 "frontend" => own.fronts.push(inherited.in_front(reading, section)),
                 "backend" | "listen" => {
                     let proxy = inherited.with(reading, section);
@@ -186,12 +222,6 @@ fn from(head: &Line) -> Option<&str> {
     head.words.get(at + 1).map(|it| &*it.text)
 }
 
-/// Whether these sections have defaults of this name.
-fn stands_in(sections: &[Section], name: &str) -> bool {
-    let mut heads = sections.iter().map(|it| &it.head);
-    heads.any(|it| it.word(0) == "defaults" && own_name(it) == name)
-}
-
 /// The name of a section, which `defaults` may be without.
 fn own_name(head: &Line) -> &str {
     match (head.word(0), head.word(1)) {
@@ -219,19 +249,4 @@ fn unseen<'a>(reading: &mut Reading<'a>, head: &Line, name: &str) -> Proxy<'a> {
     let mut proxy = Proxy::default();
     proxy.is_http = true;
     proxy
-}
-
-/// The sections of this file that lead to a backend; where none does, those of the others.
-fn in_front_of<'f, 'a>(
-    backend: &str,
-    own: &'f [Proxy<'a>],
-    all: &'f [Proxy<'a>],
-) -> Vec<&'f Proxy<'a>> {
-    let leading = |fronts: &'f [Proxy<'a>]| fronts.iter().filter(|it| it.leads_to(backend));
-    let found: Vec<_> = leading(own).collect();
-    if found.is_empty() {
-        leading(all).collect()
-    } else {
-        found
-    }
 }

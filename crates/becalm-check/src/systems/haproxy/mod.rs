@@ -193,13 +193,13 @@ fn lose_requests<'a>(reading: &mut Reading<'a>, draft: &mut Draft, proxy: &Proxy
         let why = "a request that does not fit into one buffer (16 kB) is not repeated";
         draft.lose("retry-on", why, Some(at));
     }
-    for rule in &proxy.conditions {
+    for rule in &proxy.rules.conditions {
         rule.tell(reading, draft, at, |_, draft| {
             let why = "which requests it is for is not known here";
-            draft.lose(rule.text.clone(), why, Some(rule.span));
+            draft.lose(&*rule.text, why, Some(rule.span));
         });
     }
-    if proxy.has_more_conditions {
+    if proxy.rules.has_more_conditions {
         let why = "more such rules: which requests they are for is not known here";
         draft.lose("disable-l7-retry", why, None);
     }

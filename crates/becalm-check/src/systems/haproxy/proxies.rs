@@ -1,10 +1,11 @@
 //! What holds in a section, after its `defaults`?
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use becalm::retry_on::Methods;
 
-use super::conditions::{Acls, Holds, METHODS, OfMethods, either};
+use super::conditions::{Acls, Holds, METHODS, OfMethods, both, either};
 use super::lines::{Line, Section, Word};
 use super::retry_on::{self, Listed};
 use crate::code;
@@ -22,12 +23,7 @@ pub struct Proxy<'a> {
     pub redispatch: Option<Said<'a, ()>>,
     pub connect: Option<Said<'a, Duration>>,
     pub server: Option<Said<'a, Duration>>,
-    /// For which methods a rule `disable-l7-retry` holds.
-    pub unrepeated: OfMethods,
-    /// Of such rules, the first that ask for more than the method.
-    pub conditions: Vec<Said<'a, ()>>,
-    /// Whether there are more of them.
-    pub has_more_conditions: bool,
+    pub rules: Rules<'a>,
     pub leads: Leads,
     /// Whether a rule before ends the rules for some requests.
     lets_through: bool,
@@ -36,9 +32,63 @@ pub struct Proxy<'a> {
     /// What holds for a server whose own line does not say it.
     default_server: Spare,
     balance: Option<String>,
-    acls: Acls,
+    acls: Rc<Acls>,
     default_backend: Option<String>,
     use_backends: Vec<String>,
+}
+
+/// The rules `disable-l7-retry` of a section.
+#[derive(Debug, Clone, Default)]
+pub struct Rules<'a> {
+    /// For which methods one holds.
+    pub unrepeated: OfMethods,
+    /// The first that ask for more than the method.
+    pub conditions: Vec<Said<'a, ()>>,
+    /// Whether there are more of them.
+    pub has_more_conditions: bool,
+}
+
+impl<'a> Rules<'a> {
+    /// With those of a section that leads to the same backend: what one of the two repeats is repeated.
+    pub fn and(&mut self, other: &Self) {
+        self.unrepeated = both(self.unrepeated, other.unrepeated);
+        self.add(other);
+    }
+
+    /// As [`Self::and`], where there may be none yet.
+    pub fn beside(all: &mut Option<Self>, other: &Self) {
+        match all {
+            Some(all) => all.and(other),
+            None => *all = Some(other.clone()),
+        }
+    }
+
+    /// With those of what leads here: what one of the two does not repeat is not repeated.
+    pub fn or(&mut self, other: &Self) {
+        self.unrepeated = either(self.unrepeated, other.unrepeated);
+        self.add(other);
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.has_more_conditions |= other.has_more_conditions;
+        other
+            .conditions
+            .iter()
+            .for_each(|it| self.add_condition(it));
+    }
+
+    /// Adds a rule that asks for more than the method. One of the defaults holds in a backend and in what leads to it.
+    fn add_condition(&mut self, rule: &Said<'a, ()>) {
+        let mut all = self.conditions.iter();
+        if all.any(|it| (it.file, it.span) == (rule.file, rule.span)) {
+            return;
+        }
+        if self.conditions.len() < MOST_CONDITIONS {
+            self.conditions.push(rule.clone());
+        } else {
+            self.has_more_conditions = true;
+        }
+    }
 }
 
 /// Where requests go from a section.
@@ -75,10 +125,22 @@ impl Spare {
     }
 }
 
+/// Of defaults with more lists none is known below: each section with a list of its own would copy all of them.
+const MOST_INHERITED: usize = 100;
+
 /// So many rules are listed with a backend.
 const MOST_CONDITIONS: usize = 8;
 
 impl<'a> Proxy<'a> {
+    /// As the defaults of other sections: no `use_backend` is of them.
+    pub fn as_defaults(mut self) -> Self {
+        self.use_backends.clear();
+        if self.acls.len() > MOST_INHERITED {
+            self.acls = Rc::default();
+        }
+        self
+    }
+
     /// What holds in this section, of which self is the defaults.
     pub fn with(mut self, reading: &mut Reading<'a>, section: &Section) -> Self {
         self.lets_through = false;
@@ -143,7 +205,7 @@ impl<'a> Proxy<'a> {
 
     fn take_rule(&mut self, reading: &mut Reading<'a>, line: &Line) {
         match (line.word(0), line.word(1)) {
-            ("acl", _) => self.acls.take(line),
+            ("acl", _) => Rc::make_mut(&mut self.acls).take(line),
             ("default_backend", name) => self.default_backend = Some(name.to_owned()),
             ("use_backend", name) => self.use_backends.push(name.to_owned()),
             ("http-request", "disable-l7-retry") => self.disable(reading, line),
@@ -153,7 +215,7 @@ impl<'a> Proxy<'a> {
 
     fn disable(&mut self, reading: &mut Reading<'a>, line: &Line) {
         let condition = self.acls.condition(line.words.get(2..).unwrap_or_default());
-        self.unrepeated = either(self.unrepeated, condition);
+        self.rules.unrepeated = either(self.rules.unrepeated, condition);
         if condition.contains(&Holds::Unknown) {
             let rule = said(reading, line);
             let sentence = format!(
@@ -161,7 +223,7 @@ impl<'a> Proxy<'a> {
                 rule.text
             );
             reading.find(line.span(), code::UNKNOWN_VALUE, sentence, "");
-            self.add_condition(&rule);
+            self.rules.add_condition(&rule);
         }
     }
 
@@ -178,31 +240,18 @@ impl<'a> Proxy<'a> {
         hashes.contains(&name)
     }
 
-    /// Adds a rule that asks for more than the method. One of the defaults holds in a backend and in what leads to it.
-    pub fn add_condition(&mut self, rule: &Said<'a, ()>) {
-        let mut all = self.conditions.iter();
-        if all.any(|it| (it.file, it.span) == (rule.file, rule.span)) {
-            return;
-        }
-        if self.conditions.len() < MOST_CONDITIONS {
-            self.conditions.push(rule.clone());
-        } else {
-            self.has_more_conditions = true;
-        }
-    }
-
-    /// Whether requests go from here to this backend.
-    pub fn leads_to(&self, backend: &str) -> bool {
-        let mut all = self.use_backends.iter().chain(&self.default_backend);
-        all.any(|it| it == backend || it.contains("%[") || is_placeholder(it))
+    /// The backends that requests go to from here, as far as they are named.
+    pub fn leads_to(&self) -> impl Iterator<Item = &str> {
+        let all = self.use_backends.iter().chain(&self.default_backend);
+        all.map(|it| &**it)
     }
 
     /// Which methods are repeated: all, but for those that a rule takes out whatever else it asks for.
     pub fn methods(&self) -> Methods {
-        if !self.unrepeated.contains(&Holds::Yes) {
+        if !self.rules.unrepeated.contains(&Holds::Yes) {
             return Methods::Any;
         }
-        let all = METHODS.into_iter().zip(self.unrepeated);
+        let all = METHODS.into_iter().zip(self.rules.unrepeated);
         let repeated = all.filter(|(_, holds)| *holds != Holds::Yes);
         Methods::of(repeated.map(|(method, _)| method))
     }
@@ -211,7 +260,7 @@ impl<'a> Proxy<'a> {
     pub fn listed(&self) -> Listed {
         let said = self.retry_on.as_ref().filter(|_| self.is_http);
         let listed = said.and_then(|it| it.value).unwrap_or_default();
-        if self.unrepeated == [Holds::Yes; METHODS.len()] {
+        if self.rules.unrepeated == [Holds::Yes; METHODS.len()] {
             listed.of_connections()
         } else {
             listed
@@ -234,7 +283,7 @@ fn of_template(range: &str) -> usize {
 fn said<'a>(reading: &Reading<'a>, line: &Line) -> Said<'a, ()> {
     Said {
         value: Some(()),
-        text: line.rest(1),
+        text: line.rest(1).into(),
         span: line.span(),
         file: reading.document.file,
     }
@@ -275,7 +324,7 @@ fn retries<'a>(reading: &mut Reading<'a>, line: &Line) -> Option<Said<'a, u32>> 
     };
     Some(Said {
         value,
-        text: text.to_owned(),
+        text: text.into(),
         span: line.span(),
         file: reading.document.file,
     })
@@ -307,7 +356,7 @@ fn time<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Duration> {
     reading.misread = before;
     Said {
         value: told.known(),
-        text: line.word(2).to_owned(),
+        text: line.word(2).into(),
         span: line.span(),
         file: reading.document.file,
     }

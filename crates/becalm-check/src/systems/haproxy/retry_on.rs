@@ -72,7 +72,7 @@ pub fn read<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Listed> {
     }
     Said {
         value: (is_known || line.words.len() < 2).then_some(listed),
-        text: line.rest(1),
+        text: line.rest(1).into(),
         span: line.span(),
         file: reading.document.file,
     }

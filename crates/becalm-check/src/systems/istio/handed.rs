@@ -3,6 +3,8 @@
 //! `mergeHTTPRoute` of `pilot/pkg/model/virtualservice.go`: a delegate's route takes `timeout` and `retries` of the root's.
 //! `translateRoute` of `pilot/pkg/networking/core/route/route.go`: a route without `retries` takes those of the mesh.
 
+use std::collections::HashSet;
+
 use super::super::kubernetes::{is_beside, is_older, named, namespace};
 use super::files::Files;
 use super::given::{Root, is_of_sidecars};
@@ -20,7 +22,8 @@ pub fn roots<'a>(document: &Document<'a>, files: &Files<'a>) -> Vec<Root<'a>> {
         let delegate = it.route.get("delegate");
         delegate.is_some_and(|delegate| is_named(own, delegate, it.service))
     };
-    files.roots(document.file, name).filter(delegates).collect()
+    let all = files.roots(document.file, namespace(own), name);
+    all.filter(delegates).collect()
 }
 
 /// Tells of a route that delegates to what is in none of the files.
@@ -33,7 +36,9 @@ pub fn to_unseen(reading: &mut Reading<'_>, route: &Node, files: &Files<'_>) {
         return;
     };
     let name = delegate.get("name").and_then(Node::text);
-    let mut meant = files.delegates(name.unwrap_or_default());
+    let within = delegate.get("namespace").and_then(Node::text);
+    let within = within.or_else(|| namespace(own));
+    let mut meant = files.delegates(within, name.unwrap_or_default());
     if meant.any(|it| is_named(it, delegate, own)) {
         return;
     }
@@ -73,14 +78,17 @@ pub fn overridden(reading: &mut Reading<'_>, spec: &Node, files: &Files<'_>) -> 
     let Some(own) = document.tree.filter(|it| is_of_sidecars(it)) else {
         return false;
     };
+    let texts: HashSet<_> = hosts.items().iter().map(Node::text).collect();
     let is_rival = |it: &Node| {
-        let same = |host: &Node| hosts.items().iter().any(|it| it.text() == host.text());
+        let others = it.list(&["spec", "hosts"]);
         !std::ptr::eq(it, own)
             && is_beside(it, own)
-            && it.list(&["spec", "hosts"]).iter().all(same)
-            && it.list(&["spec", "hosts"]).len() == hosts.items().len()
+            && others.len() == hosts.items().len()
+            && others.iter().all(|it| texts.contains(&it.text()))
     };
-    let mut all = (hosts.items().iter()).flat_map(|it| files.of_sidecars(document.file, it));
+    let within = namespace(own);
+    let mut all =
+        (hosts.items().iter()).flat_map(|it| files.of_sidecars(document.file, within, it));
     let Some(rival) = all.find(|it| is_rival(it)) else {
         return false;
     };

@@ -11,6 +11,8 @@ mod handed;
 mod retries;
 mod rule;
 
+use std::collections::HashSet;
+
 use becalm::preset::Preset;
 use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
@@ -22,7 +24,7 @@ use crate::code;
 use crate::document::{Document, Key, Node, Span, Value};
 use crate::evidence::Evidence;
 use crate::list::list;
-use crate::mapping::{Draft, Origin};
+use crate::mapping::{Draft, NAMES, Origin};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
@@ -394,11 +396,7 @@ fn names(route: &Node, spec: &Node, root: Option<&Root<'_>>) -> Vec<String> {
         .chain(spec.list(&["hosts"]))
         .chain(of_root)
         .filter_map(Node::text);
-    let mut names: Vec<String> = Vec::new();
-    for name in all.filter(|it| *it != "*") {
-        if !names.iter().any(|it| it == name) {
-            names.push(name.to_owned());
-        }
-    }
-    names
+    let mut seen = HashSet::new();
+    let all = all.filter(|it| *it != "*" && seen.insert(*it));
+    all.take(NAMES).map(ToOwned::to_owned).collect()
 }

@@ -7,6 +7,7 @@ use becalm::Budget;
 use super::super::envoy::{at_most, at_most_share};
 use super::super::kubernetes::{check, is_older, is_same, named, namespace};
 use super::super::resources::At;
+use super::files::within;
 use super::{Files, nothing, of_route};
 use crate::code;
 use crate::document::{Node, Span};
@@ -36,7 +37,8 @@ pub fn budget<'a>(
         let about = it.at(&["spec", "host"]).and_then(Node::text);
         about.is_some_and(|about| is_one(about, self::namespace(it), host, namespace))
     };
-    let all = files.rules(reading.document.file, host).filter(is_about);
+    let all = files.rules(reading.document.file, host, namespace);
+    let all = all.filter(is_about);
     let Some((file, found)) = first(reading, all.take(RIVALS)) else {
         return;
     };
@@ -116,8 +118,8 @@ pub fn alone<'a>(reading: &mut Reading<'a>, spec: &Node, files: &'a Files<'a>) {
     let Some(host) = spec.get("host").and_then(Node::text) else {
         return;
     };
-    let mut destinations = files.destinations(host).iter();
-    if destinations.any(|(it, own)| is_one(host, namespace, it, *own)) {
+    let mut destinations = files.destinations(host, namespace);
+    if destinations.any(|(it, own)| is_one(host, namespace, it, own)) {
         return;
     }
     let whole = spec.get("trafficPolicy");
@@ -152,14 +154,6 @@ fn is_one(one: &str, of_one: Option<&str>, other: &str, of_other: Option<&str>) 
     let differ =
         || matches!((within(one, of_one), within(other, of_other)), (Some(a), Some(b)) if a != b);
     is_same(one, other) && !differ()
-}
-
-fn within<'n>(host: &'n str, own: Option<&'n str>) -> Option<&'n str> {
-    let Some((_, rest)) = host.split_once('.') else {
-        return own;
-    };
-    let (namespace, domain) = rest.split_once('.')?;
-    (domain == "svc" || domain.starts_with("svc.")).then_some(namespace)
 }
 
 /// Of the traffic policies of a subset and of the whole rule: each field of the former stands in place of the

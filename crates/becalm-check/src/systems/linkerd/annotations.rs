@@ -16,7 +16,7 @@ use crate::document::{Document, Key, Node, Span};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::systems::kubernetes::{is_beside, is_number, is_same, named};
+use crate::systems::kubernetes::{is_beside, is_number, is_same, named, namespace};
 use crate::systems::methods;
 use crate::systems::resources::Resources;
 use crate::told::Told;
@@ -129,7 +129,7 @@ fn overridden(
             && is_beside(it, own)
             && annotations.any(|(key, _)| key.name.starts_with(PREFIXES[0]))
     };
-    let mut attached = resources.attached(document.file, name);
+    let mut attached = resources.attached(document.file, namespace(own), name);
     let Some((_, route)) = attached.find(|(_, it)| is_route(it)) else {
         return false;
     };

@@ -3,7 +3,9 @@
 //! nginx puts the directives of such a file in place of the `include` (`ngx_conf_include` of 1.22, `src/core/ngx_conf_file.c`).
 //! An `include` stays as it is where that is not known here: files that include each other, and several of its name.
 
-use super::directives::{Directive, directives};
+use std::collections::HashMap;
+
+use super::directives::{Directive, Unreadable, directives};
 use super::is_nginx;
 use super::upstreams::Upstreams;
 use crate::document::{DEEPEST, Together};
@@ -13,6 +15,8 @@ use crate::template;
 #[derive(Debug)]
 pub struct Files<'a> {
     all: Vec<File<'a>>,
+    /// By their names.
+    by_name: HashMap<&'a str, Vec<usize>>,
     /// Those of all files.
     pub upstreams: Upstreams<'a>,
 }
@@ -20,6 +24,9 @@ pub struct Files<'a> {
 #[derive(Debug)]
 struct File<'a> {
     name: &'a str,
+    text: &'a str,
+    /// Why it cannot be read.
+    error: Option<Unreadable>,
     /// Its directives, with those that it includes once it is joined.
     directives: Vec<Directive<'a>>,
     /// What it includes.
@@ -37,6 +44,7 @@ impl<'a> Files<'a> {
         let mut left: Vec<_> = together.iter().collect();
         let mut files = Self {
             all: Vec::new(),
+            by_name: HashMap::new(),
             upstreams: Upstreams::NONE,
         };
         loop {
@@ -53,6 +61,9 @@ impl<'a> Files<'a> {
             }
         }
         files.join();
+        for (at, file) in files.all.iter().enumerate() {
+            files.by_name.entry(file.name).or_default().push(at);
+        }
         for file in &files.all {
             files.upstreams.gather(&file.directives);
         }
@@ -66,7 +77,12 @@ impl<'a> Files<'a> {
 
     /// Whether another file has it in place of an `include`.
     pub fn is_included(&self, name: &str) -> bool {
-        self.all.iter().any(|it| it.name == name && it.is_included)
+        self.of_name(name).any(|it| it.is_included)
+    }
+
+    fn of_name(&self, name: &str) -> impl Iterator<Item = &File<'a>> {
+        let all = self.by_name.get(name).into_iter().flatten();
+        all.map(|at| &self.all[*at])
     }
 
     /// Whether files are named that an `include` may mean.
@@ -74,10 +90,13 @@ impl<'a> Files<'a> {
         self.all.iter().any(|it| matches(pattern, it.name))
     }
 
-    /// The directives of a file, with those that it includes.
-    pub fn joined<'s>(&'s self, name: &str, own: &'s [Directive<'a>]) -> &'s [Directive<'a>] {
-        let known = self.all.iter().find(|it| it.name == name);
-        known.map_or(own, |it| &it.directives)
+    /// The directives of a file with those that it includes, or why it cannot be read; `None` of a file that is none of nginx.
+    pub fn joined(&self, name: &str, text: &str) -> Option<Result<&[Directive<'a>], Unreadable>> {
+        let known = self.of_name(name).find(|it| std::ptr::eq(it.text, text))?;
+        Some(match known.error {
+            Some(error) => Err(error),
+            None => Ok(&known.directives),
+        })
     }
 
     /// Puts what is included in its places: first in files that include nothing. Of files in a circle none is ever ready.
@@ -169,11 +188,16 @@ impl<'a> Files<'a> {
 
 impl<'a> File<'a> {
     fn of(file: &Together<'a>) -> Self {
-        let directives = directives(file.text, file.file).unwrap_or_default();
+        let (directives, error) = match directives(file.text, file.file) {
+            Ok(directives) => (directives, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
         let mut patterns = Vec::new();
         gather(&directives, &mut patterns);
         Self {
             name: file.file,
+            text: file.text,
+            error,
             directives,
             patterns,
             is_joined: false,

@@ -13,9 +13,11 @@ mod stream;
 mod upstreams;
 mod words;
 
-use crate::code;
+use std::rc::Rc;
+
 use becalm::retry_on::RetryOn;
 
+use crate::code;
 use crate::document::{Document, Node};
 use crate::evidence::Evidence;
 use crate::reading::Reading;
@@ -28,6 +30,7 @@ use passes::{Known, Pass, pass_to};
 pub(super) use settings::time;
 use settings::{FAMILIES, Settings};
 use upstreams::Upstreams;
+use words::Listed;
 
 pub(super) const NGINX: System = System {
     name: "nginx",
@@ -83,8 +86,15 @@ fn is_nginx(text: &str) -> bool {
 pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     reading.misread = code::REFUSED;
     let document = reading.document;
-    let own = match directives(document.text, document.file) {
-        Ok(own) => own,
+    let own;
+    let all = if let Some(known) = files.joined(document.file, document.text) {
+        known
+    } else {
+        own = directives(document.text, document.file);
+        own.as_deref().map_err(|it| *it)
+    };
+    let all = match all {
+        Ok(all) => all,
         Err(error) => {
             let (code, sentence) = if error.is_lua {
                 let why = "what nginx makes of the file is not known here";
@@ -101,7 +111,6 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     if files.is_included(document.file) {
         return; // read in its place
     }
-    let all = files.joined(document.file, &own);
     let mut known = Known {
         upstreams: Upstreams::NONE,
         files,
@@ -131,7 +140,7 @@ fn block<'a>(
                 family,
                 directive,
                 own: settings.of(family),
-                unseen: &settings.unseen,
+                unseen: settings.unseen.as_deref(),
                 place,
             };
             pass_to(reading, known, &pass, &to.text);
@@ -167,8 +176,8 @@ pub(super) fn next_upstream(reading: &mut Reading<'_>, given: Option<&Node>) -> 
             span: node.span,
         });
         Said {
-            value: Some(words.collect()),
-            text: text.to_owned(),
+            value: Some(Rc::new(Listed::of(words.collect()))),
+            text: text.into(),
             span: node.span,
             file: reading.document.file,
         }

@@ -7,7 +7,7 @@ use becalm::{Budget, Jitter, Policy};
 
 use super::directives::Directive;
 use super::includes::Files;
-use super::settings::{Family, Of};
+use super::settings::{Family, Of, Unseen};
 use super::upstreams::{self, Servers, Upstreams, host};
 use super::words;
 use crate::code;
@@ -42,7 +42,7 @@ pub struct Pass<'s, 'a> {
     pub directive: &'s Directive<'a>,
     pub own: Of<'a>,
     /// What is included around it, and is not among the files.
-    pub unseen: &'s [Said<'a, ()>],
+    pub unseen: Option<&'s Unseen<'a>>,
     pub place: &'s str,
 }
 
@@ -309,7 +309,12 @@ fn told_elsewhere<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<
     if own.next.is_some() && own.tries.is_some() && own.timeout.is_some() {
         return;
     }
-    for include in pass.unseen {
+    let around = std::iter::successors(pass.unseen, |it| it.outer.as_deref());
+    // What is around was told with what is inside.
+    for include in around
+        .take_while(|it| !it.is_told.replace(true))
+        .flat_map(|it| &it.own)
+    {
         let file = std::mem::replace(&mut reading.document.file, include.file);
         let which = if known.files.has(&include.text) {
             "files that include each other, or of several of its name"
@@ -370,7 +375,7 @@ fn times<'a>(reading: &mut Reading<'a>, draft: &mut Draft, pass: &Pass<'_, 'a>, 
         });
         return;
     }
-    let place = if pass.unseen.is_empty() {
+    let place = if pass.unseen.is_none() {
         ""
     } else {
         " in these files"

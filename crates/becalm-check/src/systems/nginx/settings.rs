@@ -1,10 +1,13 @@
 //! Which directives about the next server hold in a block?
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use becalm::support::nearest;
 
-use super::directives::{Directive, Word};
+use super::directives::Directive;
+use super::words::Listed;
 use crate::code;
 use crate::list::list;
 use crate::reading::Reading;
@@ -61,7 +64,7 @@ impl Family {
 /// What holds for one module: the directives of the innermost block that has them.
 #[derive(Debug, Clone, Default)]
 pub struct Of<'a> {
-    pub next: Option<Said<'a, Vec<Word>>>,
+    pub next: Option<Said<'a, Rc<Listed>>>,
     pub tries: Option<Said<'a, u32>>,
     pub timeout: Option<Said<'a, Duration>>,
     pub read_timeout: Option<Said<'a, Duration>>,
@@ -72,16 +75,25 @@ pub struct Of<'a> {
 /// What holds in a block, for each of [`FAMILIES`].
 #[derive(Debug, Clone)]
 pub struct Settings<'a> {
-    families: Vec<Of<'a>>,
+    families: Rc<[Of<'a>]>,
     /// What is included around it, and is not among the files.
-    pub unseen: Vec<Said<'a, ()>>,
+    pub unseen: Option<Rc<Unseen<'a>>>,
+}
+
+/// What a block includes, and what the blocks around it do.
+#[derive(Debug)]
+pub struct Unseen<'a> {
+    pub own: Vec<Said<'a, ()>>,
+    pub outer: Option<Rc<Self>>,
+    /// Whether it was told, and what is around it: once for all that is passed on there.
+    pub is_told: Cell<bool>,
 }
 
 impl Default for Settings<'_> {
     fn default() -> Self {
         Self {
             families: FAMILIES.iter().map(|_| Of::default()).collect(),
-            unseen: Vec::new(),
+            unseen: None,
         }
     }
 }
@@ -96,32 +108,34 @@ impl<'a> Settings<'a> {
 
     /// What holds in a block with these directives.
     pub fn inside(&self, reading: &mut Reading<'a>, directives: &[Directive<'a>]) -> Self {
-        let inner = FAMILIES.iter().zip(&self.families).map(|(family, outer)| {
-            let mut own = Of::default();
-            for directive in directives {
-                if let Some(name) = directive.name().strip_prefix(family.prefix) {
-                    let file = std::mem::replace(&mut reading.document.file, directive.file);
-                    own.take(reading, name, directive);
-                    reading.document.file = file;
-                }
-            }
-            let outer = outer.clone();
-            Of {
-                next: own.next.or(outer.next),
-                tries: own.tries.or(outer.tries),
-                timeout: own.timeout.or(outer.timeout),
-                read_timeout: own.read_timeout.or(outer.read_timeout),
-                connect_timeout: own.connect_timeout.or(outer.connect_timeout),
-                request_buffering: own.request_buffering.or(outer.request_buffering),
-            }
-        });
-        let families = inner.collect();
-        let includes = directives.iter().filter(|it| may_set(it));
-        let unseen = self.unseen.iter().cloned().chain(includes.map(said));
-        Self {
-            families,
-            unseen: unseen.collect(),
+        let mut inner = self.clone();
+        let mut own: Vec<Of<'a>> = Vec::new();
+        for directive in directives {
+            let of_family = |(at, family): (usize, &Family)| {
+                Some((at, directive.name().strip_prefix(family.prefix)?))
+            };
+            let Some((at, name)) = FAMILIES.iter().enumerate().find_map(of_family) else {
+                continue;
+            };
+            own.resize_with(FAMILIES.len(), Of::default);
+            let file = std::mem::replace(&mut reading.document.file, directive.file);
+            own[at].take(reading, name, directive);
+            reading.document.file = file;
         }
+        if !own.is_empty() {
+            let families = own.into_iter().zip(&*self.families);
+            inner.families = families.map(|(own, outer)| own.within(outer)).collect();
+        }
+        let includes = directives.iter().filter(|it| may_set(it));
+        let includes: Vec<_> = includes.map(said).collect();
+        if !includes.is_empty() {
+            inner.unseen = Some(Rc::new(Unseen {
+                own: includes,
+                outer: inner.unseen,
+                is_told: Cell::new(false),
+            }));
+        }
+        inner
     }
 }
 
@@ -137,13 +151,26 @@ fn said<'a>(directive: &Directive<'a>) -> Said<'a, ()> {
     let args: Vec<_> = directive.args().iter().map(|it| &*it.text).collect();
     Said {
         value: Some(()),
-        text: args.join(" "),
+        text: args.join(" ").into(),
         span: directive.span(),
         file: directive.file,
     }
 }
 
 impl<'a> Of<'a> {
+    /// What holds where the block around has this.
+    fn within(self, outer: &Self) -> Self {
+        let outer = outer.clone();
+        Self {
+            next: self.next.or(outer.next),
+            tries: self.tries.or(outer.tries),
+            timeout: self.timeout.or(outer.timeout),
+            read_timeout: self.read_timeout.or(outer.read_timeout),
+            connect_timeout: self.connect_timeout.or(outer.connect_timeout),
+            request_buffering: self.request_buffering.or(outer.request_buffering),
+        }
+    }
+
     fn take(&mut self, reading: &mut Reading<'a>, name: &str, directive: &Directive<'a>) {
         match name {
             "_next_upstream" => {
@@ -154,14 +181,14 @@ impl<'a> Of<'a> {
                     return;
                 }
                 // Twice in a block: both lists hold.
-                let before = self.next.take().and_then(|it| it.value);
+                let before = self.next.take().and_then(|it| Rc::into_inner(it.value?));
                 let mut words = before.unwrap_or_default();
-                words.extend(directive.args().iter().cloned());
+                words.add(directive.args());
                 let Said {
                     text, span, file, ..
                 } = said(directive);
                 self.next = Some(Said {
-                    value: Some(words),
+                    value: Some(Rc::new(words)),
                     text,
                     span,
                     file,
@@ -228,7 +255,7 @@ fn one<'a, T>(
     let told = reading.told_text(Some(&arg.text), arg.span, form, parse);
     *slot = Some(Said {
         value: told.known(),
-        text: arg.text.clone(),
+        text: (&*arg.text).into(),
         span: directive.span(),
         file: directive.file,
     });

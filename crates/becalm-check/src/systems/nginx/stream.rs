@@ -89,7 +89,7 @@ fn is_on(reading: &mut Reading<'_>, own: &Of<'_>) -> bool {
         );
         reading.find(next.span, code::REFUSED, sentence, "write `on` or `off`");
     }
-    next.text == "on"
+    &*next.text == "on"
 }
 
 fn not_seen(reading: &mut Reading<'_>, name: &str, span: Span) {

@@ -1,5 +1,8 @@
 //! What do the words of `proxy_next_upstream` and its kin mean?
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use becalm::classify::FailureKind;
 use becalm::retry_on::{Failures, Methods, RetryOn, Statuses};
 
@@ -10,7 +13,7 @@ use crate::document::Span;
 use crate::list::list;
 use crate::mapping::Draft;
 use crate::meant::did_you_mean;
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::said::Said;
 use crate::template::is_placeholder;
 
@@ -29,23 +32,57 @@ pub struct Words {
     pub unknown: Option<String>,
 }
 
+/// The words of a directive, which hold for all that is passed on below it, and are read at the first of these.
+#[derive(Debug, Default)]
+pub struct Listed {
+    words: Vec<Word>,
+    /// `None` of `off`.
+    read: OnceCell<Option<Words>>,
+}
+
+impl Listed {
+    pub fn of(words: Vec<Word>) -> Self {
+        Self {
+            words,
+            read: OnceCell::new(),
+        }
+    }
+
+    /// Those of the same directive that stands once more, too.
+    pub fn add(&mut self, words: &[Word]) {
+        self.words.extend_from_slice(words);
+    }
+
+    pub fn is_off(&self) -> bool {
+        self.words.iter().any(|it| it.text == "off")
+    }
+}
+
 /// The words of a directive, or the default; `None` of `off`.
 pub fn read<'a>(
     reading: &mut Reading<'a>,
-    next: Option<&Said<'a, Vec<Word>>>,
+    next: Option<&Said<'a, Rc<Listed>>>,
     family: &Family,
 ) -> Option<Words> {
-    let mut words = Words::default();
     let Some((next, listed)) = next.and_then(|it| Some((it, it.value.as_ref()?))) else {
+        let mut words = Words::default();
         words.take("error");
         words.take("timeout");
         return Some(words);
     };
-    let file = std::mem::replace(&mut reading.document.file, next.file);
-    let mut is_off = false;
-    for word in listed {
+    let read = || {
+        let file = std::mem::replace(&mut reading.document.file, next.file);
+        let words = of_list(reading, listed, family);
+        reading.document.file = file;
+        words
+    };
+    listed.read.get_or_init(read).clone()
+}
+
+fn of_list(reading: &mut Reading<'_>, listed: &Listed, family: &Family) -> Option<Words> {
+    let mut words = Words::default();
+    for word in &listed.words {
         if family.words.contains(&&*word.text) {
-            is_off |= word.text == "off";
             words.take(&word.text);
             continue;
         }
@@ -59,15 +96,14 @@ pub fn read<'a>(
             words.unknown = Some(word.text.clone());
             continue;
         }
-        let remedy = did_you_mean(&word.text, "the words", family.words);
+        let remedy = Later(|| did_you_mean(&word.text, "the words", family.words));
         let sentence = format!(
             "nginx refuses `{}` in `{}_next_upstream`",
             word.text, family.prefix
         );
         reading.find(word.span, code::REFUSED, sentence, remedy);
     }
-    reading.document.file = file;
-    (!is_off).then_some(words)
+    (!listed.is_off()).then_some(words)
 }
 
 impl Words {

@@ -55,9 +55,10 @@ mod times;
 mod trigger;
 mod words;
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
-use std::{fs, io};
 
 use becalm::Policy;
 use toml::de::DeTable;
@@ -130,11 +131,24 @@ fn no_toml(text: &str, error: &toml::de::Error) -> String {
 /// As [`read`], and a file that cannot be read.
 pub fn load(path: &Path) -> Result<Scenario, InvalidFile> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let text = fs::read_to_string(path).map_err(|error| {
+    let text = text_of(path).map_err(|error| {
         Refusal::whole(format!("the file cannot be read: {error}")).at_line_of("")
     })?;
     let name = path.file_stem().and_then(|stem| stem.to_str());
-    read_named(&text, name, &|name| fs::read_to_string(folder.join(name)))
+    read_named(&text, name, &|name| text_of(&folder.join(name)))
+}
+
+/// Far more than any scenario has: what is longer may have no end.
+const LONGEST: u64 = 64 << 20;
+
+fn text_of(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let mut start = File::open(path)?.take(LONGEST + 1);
+    start.read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(io::Error::other("it is longer than 64 MiB"));
+    }
+    Ok(text)
 }
 
 /// Writes the text of a scenario, which [`read`] reads back as the same. What has its default is left out;
