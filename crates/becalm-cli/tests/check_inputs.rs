@@ -2,8 +2,6 @@
 
 #![cfg(unix)]
 
-mod check_support;
-
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
@@ -13,12 +11,20 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use check_support::becalm;
 use nix::pty::openpty;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
 const SERVICE: &str = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec: {hosts: [a], http: [{route: [{destination: {host: a}}], retries: {attempts: 3}}]}\n";
+
+fn becalm(arguments: &[&str], directory: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_becalm"))
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
