@@ -179,6 +179,22 @@ fn k3_becalm_ends_when_told_though_a_reader_has_stalled() {
     }
 }
 
+#[test]
+fn k3_a_deadline_ends_becalm_though_a_reader_has_stalled() {
+    for flags in ["--hold-output", "--report -", "--retry-on-output never"] {
+        let (_reader, writer) = stalled();
+        let run = becalm()
+            .flags("--deadline 500ms --kill-after 100ms")
+            .flags(flags)
+            .with(|it| _ = it.stdout(writer));
+        let script = format!("test '{flags}' = '--report -' || echo some; sleep 1000");
+        let done = run.sh(&script);
+        assert_eq!(done.code(), 124, "{flags}: {}", done.err());
+        let told = done.err();
+        assert!(told.contains("nobody reads the output"), "{flags}: {told}");
+    }
+}
+
 fn with_budget(path: &Path) -> Done {
     becalm_at_once()
         .flags("--attempts 30 --budget ratio:0.000001,burst:3")

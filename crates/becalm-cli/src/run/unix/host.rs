@@ -39,6 +39,8 @@ pub struct Host {
     /// What becalm sends to its own group reaches becalm, too.
     pub(super) own_echo: Option<Signal>,
     outputs_ended: usize,
+    /// The deadline has ended a command.
+    pub(super) is_late: bool,
     /// Something of a command still runs, and cannot be ended.
     pub has_leftovers: bool,
     /// Work was left that others hold up, and they hold up more of it.
@@ -70,6 +72,7 @@ impl Host {
             interrupt: None,
             own_echo: None,
             outputs_ended: 0,
+            is_late: false,
             has_leftovers: false,
             has_left_work: false,
             told: Vec::new(),
@@ -121,16 +124,19 @@ impl Host {
         }
     }
 
-    /// Waits until this many threads have come to the end of an output: whether they have. When
-    /// becalm is told to end they have as long as a command.
+    /// Waits until this many threads have come to the end of an output: whether they have. They have as long as a command
+    /// when becalm is told to end, and when the deadline has ended one.
     pub fn wait_for_outputs(&mut self, count: usize) -> bool {
         let mut limit = None;
         while self.outputs_ended < count {
             let now = self.now();
-            if self.told_to_end.is_some() {
+            if self.told_to_end.is_some() || self.is_late {
                 let end = self.kill_time(now);
                 let limit = limit.insert(limit.map_or(end, |limit: Instant| limit.min(end)));
                 if now >= *limit {
+                    if self.told_to_end.is_none() {
+                        self.tell_once("the deadline has passed, and nobody reads the output: the rest of it is lost");
+                    }
                     break;
                 }
             }
@@ -141,8 +147,8 @@ impl Host {
         std::mem::take(&mut self.outputs_ended) >= count
     }
 
-    /// Stays with work that may wait for others; its result. When becalm is told to end it has as long as a command,
-    /// and has no result then.
+    /// Stays with work that may wait for others; its result. When becalm is told to end, or the deadline has ended a command,
+    /// it has as long as a command, and has no result then.
     ///
     /// # Errors
     ///

@@ -90,6 +90,7 @@ impl Host {
         };
         self.tell_leftovers(group, adopted);
         let ending = limit.unwrap_or(ending);
+        self.is_late |= ending == Ending::Deadline;
         self.after_command(ending);
         ending
     }
