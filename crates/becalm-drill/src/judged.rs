@@ -95,7 +95,18 @@ impl Judged {
     /// Whether retries alone kept the service down: first tries were less than it can serve, and
     /// attempts were more.
     pub fn is_storm(&self) -> bool {
-        self.verdict == Ok(Some(Verdict::Metastable)) && self.outcome.is_storm()
+        self.verdict == Ok(Some(Verdict::Metastable)) && self.outcome.pressure > 1.0
+    }
+
+    /// Why a longer drill may show that the service comes back, and what shows it; none where this one was long enough.
+    pub fn open(&self) -> Option<&'static str> {
+        (self.verdict == Ok(Some(Verdict::TooShort))).then(|| {
+            if self.outcome.is_settling {
+                "and still on its way: a longer --after shows when it is"
+            } else {
+                "though it was offered no more than it can serve: a longer --after shows whether it comes back later"
+            }
+        })
     }
 
     /// How long after the fault the service was back. None where it was not.
@@ -242,7 +253,7 @@ mod tests {
             let run = recording(seconds);
             Judged::sparing(lead, &run, &setup, &Policy::default(), length)
         };
-        assert_eq!(run(lead).name(), "metastable");
+        assert_eq!(run(lead).name(), "too-short");
         assert!((run(lead).outcome.usual - 1.0).abs() < 1e-9);
         assert_eq!(run(Duration::ZERO).name(), "back", "as it was");
     }
@@ -258,12 +269,12 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_stays_down_under_no_load_is_no_storm() {
+    fn s4_a_service_that_stays_down_though_it_is_offered_no_more_than_it_can_serve_is_open() {
         let mut seconds = [(260, 0, 260, 0); 10];
         seconds[0] = (260, 0, 260, 260);
         let judged = judged(&recording(seconds), &usual(), 10_000);
-        assert_eq!(judged.verdict, Ok(Some(Verdict::Metastable)));
-        assert!(!judged.is_storm());
+        assert_eq!((judged.name(), judged.is_storm()), ("too-short", false));
+        assert!(judged.open().is_some_and(|it| it.contains("no more than it can serve")));
     }
 
     #[test]

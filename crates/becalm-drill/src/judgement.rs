@@ -228,13 +228,22 @@ fn storms(contenders: &[Contender], setup: &Setup) -> Option<String> {
     ))
 }
 
-/// What happened where a storm was expected and did not come.
-fn missing_storms(contenders: &[Contender]) -> Option<String> {
-    let calm: Vec<_> = with_role(contenders, Role::Storm)
+/// What happened where a storm was expected and was not seen to last.
+fn missing_storms(contenders: &[Contender]) -> impl Iterator<Item = String> {
+    let (open, calm): (Vec<_>, Vec<_>) = with_role(contenders, Role::Storm)
         .filter(|it| it.judged.verdict.is_ok() && !it.judged.is_storm())
-        .map(|contender| &*contender.variant.title)
-        .collect();
-    (!calm.is_empty()).then(|| format!("No storm lasted under {}.", list(calm.iter().copied())))
+        .partition(|it| it.judged.open().is_some());
+    let told = |these: Vec<&Contender>, before: &str, after: &str| {
+        let titles = list(these.iter().map(|it| &*it.variant.title));
+        (!these.is_empty()).then(|| format!("{before}{titles}{after}."))
+    };
+    let calm = told(calm, "No storm lasted under ", "");
+    let open = told(
+        open,
+        "The drill ended before it was seen whether a storm lasts under ",
+        ": a longer --after shows it",
+    );
+    calm.into_iter().chain(open)
 }
 
 /// What happened to a protected policy. `most` is what was in flight at once in a storm.
@@ -259,16 +268,11 @@ fn recovery(contender: &Contender, setup: &Setup, most: u32) -> String {
         None if judged.verdict == Ok(Some(Verdict::Overloaded)) => {
             write!(sentence, "was overloaded")
         }
-        None if judged.verdict == Ok(Some(Verdict::TooShort)) => write!(
-            sentence,
-            "was not back {} after the fault, and still on its way: a longer --after shows when it is",
-            Human(setup.after)
-        ),
         None => write!(
             sentence,
-            "was not back {} after the fault, though it was offered no more than it can serve: a \
-             longer --after shows whether it comes back later",
-            Human(setup.after)
+            "was not back {} after the fault, {}",
+            Human(setup.after),
+            judged.open().unwrap_or_default()
         ),
     };
     sentence.push_str(&promise(contender, most));
@@ -322,7 +326,7 @@ pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::super::setup::tests::usual;
-    use super::super::statistics::tests::{bounded, open, protected, stormy};
+    use super::super::statistics::tests::{bounded, open, protected, recording, stormy};
     use super::super::variant;
     use super::*;
     use becalm::Policy;
@@ -430,6 +434,26 @@ pub mod tests {
             said.starts_with("Too few calls came to say anything: 0 before"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn s4_a_drill_that_ended_too_soon_says_so_and_not_that_a_storm_came_or_stayed_away() {
+        let mut seconds = [(260, 0, 260, 0); 10];
+        seconds[0] = (260, 0, 260, 260);
+        let down = recording(seconds);
+        let mut contenders = contenders(&down);
+        contenders[1] = contender(contenders[1].variant.clone(), down);
+        let judgement = judge(&contenders, &usual(), Duration::ZERO);
+        assert!(!judgement.as_expected);
+        let said = judgement.conclusion;
+        for words in [
+            "The drill ended before it was seen whether a storm lasts under exponential: a longer --after shows it.",
+            "the service was not back 7s after the fault, though it was offered no more than it can serve: a longer --after shows \
+             whether it comes back later",
+        ] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        assert!(!said.contains("No storm lasted"), "{said}");
     }
 
     #[test]

@@ -278,6 +278,26 @@ fn recorded_calls_beyond_the_end_are_no_load() {
     assert!((load - 1000.0).abs() < 1e-9, "{load}");
 }
 
+/// Recorded calls end, so that no run goes on.
+#[test]
+fn s4_what_is_offered_no_more_than_it_can_serve_is_open_where_no_longer_run_was_made() {
+    let mut scenario = hung(200.0, &eager());
+    let times = (0..8_000).map(|call| Duration::from_millis(5 * call));
+    scenario.populations[0].arrivals = Arrivals::Trace(times.collect());
+    for (attempts, verdict, words) in [
+        (4, Verdict::TooShort, "No longer run was made"),
+        (6, Verdict::Metastable, "offered 1 200/s, 120 % of its capacity"),
+    ] {
+        let run = |scenario: &Scenario, _| {
+            let is_broken = !scenario.triggers.is_empty();
+            course(40, 200, attempts, |second| is_broken && second >= 10)
+        };
+        let ruling = rule(&scenario, &Runs::new(run, &Plan::default()), 4);
+        assert_eq!(ruling.verdict, verdict, "{}", ruling.evidence);
+        says(&ruling, &[words]);
+    }
+}
+
 #[test]
 fn a_verdict_over_few_calls_says_so() {
     let few = ruled(&hung(3.0, &eager()), 1.0);

@@ -2,6 +2,8 @@
 
 mod by_hand;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use becalm::{Budget, Policy};
 use becalm_sim::catalogue::Candidate;
 use becalm_sim::scenario::Scenario;
@@ -40,6 +42,26 @@ fn studied(seed: u64) -> Study {
         |policy| hung(600.0, policy),
     )
     .unwrap()
+}
+
+/// Of a storm, for which runs go on otherwise.
+#[test]
+fn where_no_verdict_is_asked_for_no_run_is_made_for_one() {
+    for (rules, verdict, runs) in [(false, None, 5 + 3), (true, Some(Verdict::Metastable), 5 + 3 + 2)] {
+        let made = AtomicU64::new(0);
+        let run = |scenario: &Scenario, seed| {
+            made.fetch_add(1, Ordering::Relaxed);
+            world(1.0)(scenario, seed)
+        };
+        let mut thoroughness = Thoroughness::QUICK;
+        thoroughness.rules = rules;
+        let candidates = &candidates()[..1];
+        let (brief, plan) = (Brief::default(), Plan::default());
+        let build = |policy: &Policy| hung(600.0, policy);
+        let study = study_with(run, &brief, thoroughness, candidates, &plan, build).unwrap();
+        assert_eq!(study.contenders[0].verdict, verdict);
+        assert_eq!(made.into_inner(), runs);
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ const COURSE: &str = "The course";
 const AFTER_HELP: &str = "\
 The JSON document: schema, becalm (version), command, setup (upstream, fault, before_ms, trigger_ms, after_ms, bucket_ms), \
 finding (unwell: fewer than 95 % of the calls were good before the fault, and nothing was broken; void: the fault was begun or lifted too late; \
-unidentified: attempts cannot be told from calls; idle: too few calls came before, during or after the fault; storm: calls did not succeed again; \
+unidentified: attempts cannot be told from calls; idle: too few calls came before, during or after the fault; too-short: more and more calls succeeded when it ended; storm: calls did not succeed again; \
 unseen: they did, and too little failed for retries to be judged; unbounded: they did, and nothing but a number of attempts bounds the retries; bounded; \
 single: no call was tried twice), conclusion, lateness_ms (of the fault, at worst), good_before (share of calls), verdict (by the rule of \"becalm storm\"), \
 recovered_after_ms (from the end of the fault; or null), calls, attempts, succeeded, amplification, quiet (attempts per call in the \

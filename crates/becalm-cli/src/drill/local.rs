@@ -26,8 +26,8 @@ sets the arrivals, too; without it each drill has another, which it tells.
 
 The JSON document: schema, becalm (version), command, seed, setup (clients: own or becalm-reqwest), lateness_ms (of the load \
 generator, at worst), as_expected, conclusion, and for each of the variants: name, title, policy, \
-verdict (of one run, by the rule of \"becalm storm\": metastable, overloaded, or back, which is \
-stable or vulnerable there), calls, first_tries, attempts, succeeded, gave_up (by stop \
+verdict (of one run, by the rule of \"becalm storm\": metastable, overloaded, too-short, back, which is \
+stable or vulnerable there, or void or idle), calls, first_tries, attempts, succeeded, gave_up (by stop \
 reason), arrived, refused, served, served_nobody, unconnected, most_in_flight (attempts at once), \
 peak_arrivals_per_bucket, recovered_after_ms (from the end of the fault until calls that begin are \
 answered as before it; or null), pressure_after (requests at the end over the capacity), quiet (attempts \

@@ -33,6 +33,9 @@ pub enum Finding {
     Unidentified,
     /// Too few calls came before the fault, during it or after it to say anything.
     Idle,
+    /// The drill ended while more and more of the calls that began after the fault succeeded.
+    #[serde(rename = "too-short")]
+    TooShort,
     /// Calls that began after the fault did not succeed as before it.
     Storm,
     /// They did, and too little failed during the fault to see what the client does then.
@@ -62,6 +65,8 @@ impl Finding {
             Self::Unidentified
         } else if calls(Phase::After) < ENOUGH || is_nothing && calls(Phase::Trigger) < ENOUGH {
             Self::Idle
+        } else if outcome.contender.judged.open().is_some() {
+            Self::TooShort
         } else if outcome.contender.judged.back_after().is_none() {
             Self::Storm
         } else {
@@ -114,6 +119,11 @@ pub fn conclusion(outcome: &Outcome) -> String {
                  takes {ENOUGH} of each. Let your client go on calling, or lengthen --before, --trigger and --after."
             )
         }
+        Finding::TooShort => format!(
+            "Calls did not succeed as before {} after {fault}, {}.",
+            Human(setup.after),
+            contender.judged.open().unwrap_or_default()
+        ),
         Finding::Storm => format!(
             "Calls did not succeed again: {} after {fault}, {} of {} calls a second were answered.",
             Human(setup.after),
@@ -393,6 +403,7 @@ pub mod tests {
             (Finding::Void, "void"),
             (Finding::Unidentified, "unidentified"),
             (Finding::Idle, "idle"),
+            (Finding::TooShort, "too-short"),
             (Finding::Storm, "storm"),
             (Finding::Unseen, "unseen"),
             (Finding::Unbounded, "unbounded"),

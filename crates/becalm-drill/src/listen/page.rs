@@ -20,6 +20,7 @@ pub fn page(outcome: &Outcome) -> Page {
         | Finding::Void
         | Finding::Unidentified
         | Finding::Idle
+        | Finding::TooShort
         | Finding::Unseen => Colour::Orange,
     };
     let header = vec!["attempts of a call", "calls"];

@@ -170,16 +170,18 @@ fn said(contender: &Contender, round: &Round, fault: &str) -> String {
         (None, Ok(Some(Verdict::Overloaded))) => {
             format!("Under {title} it was overloaded: first tries alone are more than it can serve")
         }
-        (None, Ok(Some(Verdict::TooShort))) => format!(
-            "Under {title} it was not back {} after {fault}, and still on its way: a longer --after shows when it is",
-            Human(round.setup.after)
-        ),
-        (None, _) => format!(
-            "Under {title} it stayed down: {} after {fault}, {} of {} calls a second were answered",
-            Human(round.setup.after),
-            plain(contender.judged.outcome.tail.goodput().round()),
-            plain(contender.judged.outcome.before.goodput().round()),
-        ),
+        (None, _) => match contender.judged.open() {
+            Some(open) => format!(
+                "Under {title} it was not back {} after {fault}, {open}",
+                Human(round.setup.after)
+            ),
+            None => format!(
+                "Under {title} it stayed down: {} after {fault}, {} of {} calls a second were answered",
+                Human(round.setup.after),
+                plain(contender.judged.outcome.tail.goodput().round()),
+                plain(contender.judged.outcome.before.goodput().round()),
+            ),
+        },
     };
     let worst = contender.measured.worst_amplification().unwrap_or(1.0);
     let _ = write!(

@@ -130,24 +130,22 @@ impl World {
         for candidate in candidates {
             judgeable(parameters, &candidate.scenario(build))?;
         }
-        let thoroughness = if self.is_quick {
+        let usual = if self.is_quick {
             Thoroughness::QUICK
         } else {
             Thoroughness::default()
         };
-        let mut plan = plan.clone();
-        plan.ruled = plan.ruled.filter(|_| self.is_judged);
-        let studied = verdict::study_within(brief, thoroughness, candidates, &plan, build);
+        let thoroughness = Thoroughness {
+            rules: self.is_judged,
+            ..usual
+        };
+        let studied = verdict::study_within(brief, thoroughness, candidates, plan, build);
         let too_much = |it: verdict::TooMuch| InvalidParameter::new("", it.to_string());
         let mut study = studied.map_err(too_much)?;
-        for contender in study.contenders.iter_mut().filter(|_| !self.is_judged) {
-            contender.verdict = None;
-            contender.figures.retain(|it| it.id != "needed_horizon_s");
-        }
         let asked = Asked {
             parameters,
             candidates,
-            plan: &plan,
+            plan,
             build: self.build,
         };
         (self.tell)(&asked, &mut study);

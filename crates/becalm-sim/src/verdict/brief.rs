@@ -42,6 +42,8 @@ pub struct Thoroughness {
     pub searches: bool,
     /// How fine a phase map is drawn. Default 7 lengths by 6 loads, 2 runs each.
     pub map: Option<Resolution>,
+    /// Whether to rule on the service at all. Default yes. Without it no run goes on, and no worse case is asked about.
+    pub rules: bool,
 }
 
 impl Default for Thoroughness {
@@ -54,6 +56,7 @@ impl Default for Thoroughness {
                 loads: 6,
                 runs: 2,
             }),
+            rules: true,
         }
     }
 }
@@ -64,5 +67,6 @@ impl Thoroughness {
         runs: 5,
         searches: false,
         map: None,
+        rules: true,
     };
 }

@@ -183,17 +183,14 @@ fn metastable(scenario: &Scenario, ruling: &Ruling) -> String {
     );
     if pressure <= 1.0 {
         sentence.push_str(" It is offered no more than it can serve");
-        let went_on = ruling.later.as_ref().filter(|it| it.went_on.runs > 0);
-        let _ = match went_on.map(|it| plain(it.horizon.as_secs_f64())) {
-            Some(seconds) => write!(
+        if let Some(later) = ruling.later.as_ref().filter(|it| it.went_on.runs > 0) {
+            let seconds = plain(later.horizon.as_secs_f64());
+            let _ = write!(
                 sentence,
-                ", and runs that go on to {seconds} s do not bring it back either."
-            ),
-            None => write!(
-                sentence,
-                ": a longer horizon shows whether it comes back later."
-            ),
-        };
+                ", and runs that go on to {seconds} s do not bring it back either"
+            );
+        }
+        sentence.push('.');
     }
     sentence
 }

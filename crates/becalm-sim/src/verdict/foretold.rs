@@ -57,7 +57,7 @@ impl Foretold {
         // The scenario without its triggers.
         let others = each.min(3);
         self.add(scenario, each + others);
-        if !is_bounded(scenario) {
+        if !thoroughness.rules || !is_bounded(scenario) {
             return;
         }
         self.add_later(scenario, each);

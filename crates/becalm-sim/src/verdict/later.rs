@@ -69,19 +69,22 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
         is_open: false,
     };
     let events = outcomes.iter().map(|it| it.events).max();
-    let Some(longer) = prolonged(scenario, events.unwrap_or_default()) else {
-        later.is_open = kind(back) != kind(more(back, later.settling));
+    let longer = prolonged(scenario, events.unwrap_or_default());
+    let late: Vec<u32> = late.iter().map(|it| it.0).collect();
+    let (few, rest) = late.split_at(late.len().min(FEW));
+    let of = |longer: &Scenario, these: &[u32]| runs.again(longer, these, |it| judge(longer, it));
+    let went_on = longer.map(|longer| (of(&longer, few), longer));
+    let Some((mut outcomes, longer)) = went_on.filter(|(outcomes, _)| !outcomes.is_empty()) else {
+        // What was offered no more than it can serve may come back later, and no run has shown that it does not.
+        let open = count(outcomes.iter().filter(|it| it.is_open()));
+        later.is_open = kind(back) != kind(more(back, open));
         return Some(later);
     };
     later.horizon = longer.horizon;
     later.needs = Some(whole(longer.horizon));
-    let of = |these: &[u32]| runs.again(&longer, these, |it| judge(&longer, it));
-    let late: Vec<u32> = late.iter().map(|it| it.0).collect();
-    let (few, rest) = late.split_at(late.len().min(FEW));
-    let mut outcomes = of(few);
     let is_down = |it: &Outcome| !it.holds() && !it.is_settling;
     if !outcomes.iter().all(is_down) {
-        outcomes.extend(of(rest));
+        outcomes.extend(of(&longer, rest));
     }
     later.went_on = Proportion::of(outcomes.iter().map(Outcome::holds));
     later.settling = count(outcomes.iter().filter(|it| !it.holds() && it.is_settling));

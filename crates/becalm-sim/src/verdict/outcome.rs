@@ -104,6 +104,12 @@ impl Outcome {
         !self.recovery.is_back() && self.pressure > 1.0
     }
 
+    /// Whether a longer run may show that the service comes back: it was on its way, or it was offered no more than it can serve.
+    /// Where nothing bounds a service, the second says nothing.
+    pub fn is_open(&self) -> bool {
+        !self.holds() && (self.is_settling || self.pressure <= 1.0)
+    }
+
     /// Whether goodput held to the end: it is as usual, or as good as all calls succeed. Where no
     /// call ever succeeds there is none to hold, however usual that is.
     pub fn holds(&self) -> bool {

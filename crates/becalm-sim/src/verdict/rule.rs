@@ -39,18 +39,18 @@ pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
     runs: &Runs<'_, R>,
     each: u32,
 ) -> Ruling {
-    rule_watching(scenario, runs, each, |_| ()).0
+    rule_watching(scenario, runs, each, is_bounded(scenario), |_| ()).0
 }
 
-/// As [`rule`], and what is watched of the first run.
+/// As [`rule`], where a verdict is asked for, and what is watched of the first run.
 pub(super) fn rule_watching<R: Fn(&Scenario, u64) -> Recording + Sync, T: Send>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     each: u32,
+    is_bounded: bool,
     watch: impl Fn(&Recording) -> T + Sync,
 ) -> (Ruling, Option<T>) {
     let each = each.max(1);
-    let is_bounded = is_bounded(scenario);
     let stresses = if is_bounded {
         Stress::of(scenario)
     } else {
@@ -95,6 +95,8 @@ pub(super) fn rule_watching<R: Fn(&Scenario, u64) -> Recording + Sync, T: Send>(
 /// too short, metastable, or none where the service came back, as worse cases alone tell whether it is stable or
 /// vulnerable.
 ///
+/// Where the service is offered no more than it can serve, one run [does not say](Outcome::is_open) whether it comes back later.
+///
 /// A service that was seen to come back is not overloaded, whatever its scenario says that it can serve: that may be the least
 /// that it serves.
 pub fn rule_on_one(scenario: &Scenario, outcome: &Outcome) -> Option<Verdict> {
@@ -102,7 +104,7 @@ pub fn rule_on_one(scenario: &Scenario, outcome: &Outcome) -> Option<Verdict> {
         None
     } else if is_beyond(bottleneck(scenario)) {
         Some(Verdict::Overloaded)
-    } else if outcome.is_settling {
+    } else if outcome.is_settling || (is_bounded(scenario) && outcome.is_open()) {
         Some(Verdict::TooShort)
     } else {
         Some(Verdict::Metastable)

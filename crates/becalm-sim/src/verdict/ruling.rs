@@ -15,7 +15,7 @@ pub struct Ruling {
     /// The verdict. It means nothing where nothing [is bounded](Self::is_bounded), and a study then
     /// gives none.
     pub verdict: Verdict,
-    /// Whether anything bounds a service of the scenario.
+    /// Whether anything bounds a service of the scenario, and a verdict was asked for.
     pub is_bounded: bool,
     /// The figures that it stands on, in a sentence.
     pub evidence: String,

@@ -16,6 +16,7 @@ use super::charts::{Course, courses, latency, recoveries};
 use super::enough::LONGEST;
 use super::examined::Examined;
 use super::figures::figures;
+use super::load::is_bounded;
 use super::map::phase_map;
 use super::outcome::Outcome;
 use super::rule::rule_watching;
@@ -74,7 +75,10 @@ pub fn study_with(
     build: impl Fn(&Policy) -> Scenario,
 ) -> Result<Study, TooMuch> {
     let thoroughness = if plan.is_quick {
-        Thoroughness::QUICK
+        Thoroughness {
+            rules: thoroughness.rules,
+            ..Thoroughness::QUICK
+        }
     } else {
         thoroughness
     };
@@ -89,7 +93,7 @@ pub fn study_with(
     }
     let asked = scenarios.first().map(|it| it.horizon);
     // All verdicts before any search, which takes many times as long.
-    let rulings = ruled(candidates, &mut scenarios, &runs, each)?;
+    let rulings = ruled(candidates, &mut scenarios, &runs, each, thoroughness.rules)?;
     let went_on = scenarios.first().filter(|it| Some(it.horizon) != asked);
     let went_on = went_on.map(|it| it.horizon.as_secs_f64());
     let ruled = candidates.iter().zip(scenarios).zip(rulings);
@@ -135,6 +139,7 @@ fn ruled<R: Fn(&Scenario, u64) -> Recording + Sync>(
     scenarios: &mut [Scenario],
     runs: &Runs<'_, R>,
     each: u32,
+    is_asked: bool,
 ) -> Result<Vec<Seen>, TooMuch> {
     loop {
         let mut rulings = Vec::new();
@@ -143,7 +148,8 @@ fn ruled<R: Fn(&Scenario, u64) -> Recording + Sync>(
                 let services = ServiceCourse::of_each(scenario, it);
                 (Course::of(scenario, it), services)
             };
-            let (ruling, course) = rule_watching(scenario, runs, each, course);
+            let is_asked = is_asked && is_bounded(scenario);
+            let (ruling, course) = rule_watching(scenario, runs, each, is_asked, course);
             if let Some(too_much) = runs.too_much() {
                 return Err(too_much);
             }
