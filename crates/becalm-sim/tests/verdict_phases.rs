@@ -4,7 +4,7 @@ mod by_hand;
 
 use std::time::Duration;
 
-use becalm_sim::scenario::Phases;
+use becalm_sim::scenario::{Arrivals, Phases};
 use becalm_sim::verdict::{judge, judge_sparing};
 use by_hand::{course, eager, fine, hung, lost, recording, unhung};
 
@@ -60,6 +60,26 @@ fn of_a_short_end_no_more_than_a_quarter_is_left_unjudged() {
     scenario.horizon = Duration::from_secs(14);
     // A patience of 250 ms and a window would be 13 of the 20 buckets.
     assert_eq!(Phases::of(&scenario).settled, 135);
+}
+
+/// After the last recorded call a queue shrinks, and nobody fails.
+#[test]
+fn where_all_calls_are_recorded_what_follows_the_last_is_not_judged() {
+    let mut scenario = hung(500.0, &eager());
+    let recorded = |seconds: u64| {
+        let times = (0..=seconds * 10).map(|call| Duration::from_millis(100 * call));
+        Arrivals::Trace(times.collect())
+    };
+    for (seconds, settled) in [(40, 387), (30, 287), (14, 135), (13, 387)] {
+        scenario.populations[0].arrivals = recorded(seconds);
+        assert_eq!(Phases::of(&scenario).settled, settled, "{seconds}");
+    }
+    let mut others = scenario.populations[0].clone();
+    (scenario.populations[0].arrivals, others.arrivals) = (recorded(30), recorded(35));
+    scenario.populations.push(others);
+    assert_eq!(Phases::of(&scenario).settled, 337, "the later of both");
+    scenario.populations[1].arrivals = Arrivals::Poisson(1.0);
+    assert_eq!(Phases::of(&scenario).settled, 387, "somebody calls on");
 }
 
 /// Calls of the second before the trigger may be hit by it: they do not say what is usual.

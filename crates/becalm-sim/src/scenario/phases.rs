@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use super::arrivals::Arrivals;
 use super::whole::Scenario;
 
 /// The buckets of a run. Without triggers all of them lie after.
@@ -21,7 +22,7 @@ pub struct Phases {
     /// window, or half of what is before.
     pub hit: usize,
     /// The first bucket that is too late to judge: a call that begins there may be running at
-    /// the end of the run.
+    /// the end of the run. Where all calls are recorded, their end is that of the run: in silence everything recovers.
     pub settled: usize,
 }
 
@@ -39,13 +40,15 @@ impl Phases {
         let to = buckets(scenario.triggers_end()).clamp(from, all);
         let window = buckets(Duration::from_secs(1)).max(10);
         let grace = buckets(longest_attempt(scenario)) + window;
+        let end = last_recorded(scenario).map_or(all, |last| buckets(last).min(all));
+        let end = if end >= to + 2 * window { end } else { all };
         Self {
             hit: window.min(from / 2),
             before: 0..from,
             during: from..to,
             after: to..all,
             window,
-            settled: all - grace.min((all - to) / 4),
+            settled: end - grace.min((end - to) / 4),
         }
     }
 
@@ -85,6 +88,16 @@ impl Phases {
         let after = self.after.start..self.settled;
         after.end - after.len().div_ceil(4)..after.end
     }
+}
+
+/// When the last call begins of those that were all recorded.
+fn last_recorded(scenario: &Scenario) -> Option<Duration> {
+    let populations = scenario.populations.iter();
+    let last = populations.map(|it| match &it.arrivals {
+        Arrivals::Trace(recorded) => recorded.last(),
+        _ => None,
+    });
+    last.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
 /// The longest time for which a client waits for one attempt; zero where none has a bound.

@@ -46,6 +46,11 @@ impl Recorded {
         (0..).map_while(|index| self.at(index))
     }
 
+    /// When the last call begins.
+    pub fn last(&self) -> Option<Duration> {
+        self.at(self.before(Duration::MAX).checked_sub(1)?)
+    }
+
     /// Calls that begin before this time: counted without playing them.
     pub fn before(&self, time: Duration) -> usize {
         let is_before = |index| self.at(index).is_some_and(|at| at < time);
