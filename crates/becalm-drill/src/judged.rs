@@ -274,7 +274,11 @@ mod tests {
         seconds[0] = (260, 0, 260, 260);
         let judged = judged(&recording(seconds), &usual(), 10_000);
         assert_eq!((judged.name(), judged.is_storm()), ("too-short", false));
-        assert!(judged.open().is_some_and(|it| it.contains("no more than it can serve")));
+        assert!(
+            judged
+                .open()
+                .is_some_and(|it| it.contains("no more than it can serve"))
+        );
     }
 
     #[test]

@@ -88,3 +88,10 @@ fn probability(successes: u32, runs: u32, share: f64) -> f64 {
         * share.powi(i32::try_from(successes).unwrap())
         * (1.0 - share).powi(i32::try_from(runs - successes).unwrap())
 }
+
+#[test]
+fn half_of_the_runs_are_most_of_them() {
+    let of = |successes, runs| Proportion { successes, runs }.is_mostly();
+    assert!(of(1, 2) && of(5, 10) && of(2, 3) && of(0, 0));
+    assert!(!of(1, 3) && !of(4, 10) && !of(0, 1));
+}

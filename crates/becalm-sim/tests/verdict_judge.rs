@@ -63,6 +63,14 @@ fn under_pressure_a_service_holds_as_long_as_its_calls_succeed() {
     }
 }
 
+/// As usual, and usually all are lost.
+#[test]
+fn where_no_call_ever_succeeds_there_is_no_goodput_to_hold() {
+    let dead = judge(&hung(500.0, &eager()), &course(40, 500, 1, |_| true));
+    assert!(dead.recovery.is_back() && dead.pressure < 1.0);
+    assert!(!dead.holds());
+}
+
 #[test]
 fn the_pressure_is_that_of_the_service_with_the_most() {
     let mut scenario = hung(500.0, &eager());

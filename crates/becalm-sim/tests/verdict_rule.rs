@@ -127,6 +127,23 @@ fn what_does_not_come_back_in_every_run_is_vulnerable() {
     says(&ruling, &[&format!("in {} of 40 runs", back.successes)]);
 }
 
+/// Loaded so much that longer triggers are the only worse case.
+#[test]
+fn what_is_lost_in_one_run_is_vulnerable_though_no_worse_case_is_lost() {
+    let scenario = hung(950.0, &eager());
+    let own = scenario.triggers_end();
+    let seldom = |it: &Scenario, seed: u64| {
+        let is_lost = it.triggers_end() == own && seed == 1;
+        course(by_hand::length(it), 950, 4, |second| {
+            is_lost && second >= 10
+        })
+    };
+    let ruling = rule(&scenario, &Runs::new(seldom, &Plan::default()), 4);
+    assert!(ruling.worse.iter().all(|it| it.back.is_all()));
+    assert_eq!(ruling.verdict, Verdict::Vulnerable, "{}", ruling.evidence);
+    says(&ruling, &["comes back in 3 of 4 runs"]);
+}
+
 #[test]
 fn what_comes_back_from_worse_too_is_stable_and_says_what_was_tried() {
     let budget = Policy::default().budget(Budget::first_tries(0.1));
@@ -286,7 +303,11 @@ fn s4_what_is_offered_no_more_than_it_can_serve_is_open_where_no_longer_run_was_
     scenario.populations[0].arrivals = Arrivals::Trace(times.collect());
     for (attempts, verdict, words) in [
         (4, Verdict::TooShort, "No longer run was made"),
-        (6, Verdict::Metastable, "offered 1 200/s, 120 % of its capacity"),
+        (
+            6,
+            Verdict::Metastable,
+            "offered 1 200/s, 120 % of its capacity",
+        ),
     ] {
         let run = |scenario: &Scenario, _| {
             let is_broken = !scenario.triggers.is_empty();
@@ -296,6 +317,21 @@ fn s4_what_is_offered_no_more_than_it_can_serve_is_open_where_no_longer_run_was_
         assert_eq!(ruling.verdict, verdict, "{}", ruling.evidence);
         says(&ruling, &[words]);
     }
+}
+
+#[test]
+fn s4_a_storm_that_comes_soon_after_the_end_is_seen_by_runs_that_go_on() {
+    let mut scenario = hung(600.0, &eager());
+    scenario.horizon = Duration::from_secs(24);
+    let late = |it: &Scenario, _| {
+        let is_broken = !it.triggers.is_empty();
+        course(by_hand::length(it), 600, 4, |second| {
+            is_broken && second >= 30
+        })
+    };
+    let ruling = rule(&scenario, &Runs::new(late, &Plan::default()), 4);
+    assert_eq!(ruling.verdict, Verdict::TooShort, "{}", ruling.evidence);
+    says(&ruling, &["that go on it is down again"]);
 }
 
 #[test]

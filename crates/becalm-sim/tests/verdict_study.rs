@@ -47,7 +47,10 @@ fn studied(seed: u64) -> Study {
 /// Of a storm, for which runs go on otherwise.
 #[test]
 fn where_no_verdict_is_asked_for_no_run_is_made_for_one() {
-    for (rules, verdict, runs) in [(false, None, 5 + 3), (true, Some(Verdict::Metastable), 5 + 3 + 2)] {
+    for (rules, verdict, runs) in [
+        (false, None, 5 + 3),
+        (true, Some(Verdict::Metastable), 5 + 3 + 2),
+    ] {
         let made = AtomicU64::new(0);
         let run = |scenario: &Scenario, seed| {
             made.fetch_add(1, Ordering::Relaxed);
