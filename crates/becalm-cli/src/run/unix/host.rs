@@ -39,8 +39,8 @@ pub struct Host {
     /// What becalm sends to its own group reaches becalm, too.
     pub(super) own_echo: Option<Signal>,
     outputs_ended: usize,
-    /// The deadline has ended a command.
-    pub(super) is_late: bool,
+    /// When the deadline had ended a command.
+    pub(super) late: Option<Instant>,
     /// Something of a command still runs, and cannot be ended.
     pub has_leftovers: bool,
     /// Work was left that others hold up, and they hold up more of it.
@@ -72,7 +72,7 @@ impl Host {
             interrupt: None,
             own_echo: None,
             outputs_ended: 0,
-            is_late: false,
+            late: None,
             has_leftovers: false,
             has_left_work: false,
             told: Vec::new(),
@@ -130,7 +130,7 @@ impl Host {
         let mut limit = None;
         while self.outputs_ended < count {
             let now = self.now();
-            if self.told_to_end.is_some() || self.is_late {
+            if self.told_to_end.is_some() || self.late.is_some() {
                 let end = self.kill_time(now);
                 let limit = limit.insert(limit.map_or(end, |limit: Instant| limit.min(end)));
                 if now >= *limit {

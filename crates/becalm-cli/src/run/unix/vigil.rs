@@ -90,7 +90,7 @@ impl Host {
         };
         self.tell_leftovers(group, adopted);
         let ending = limit.unwrap_or(ending);
-        self.is_late |= ending == Ending::Deadline;
+        self.late = self.late.or((ending == Ending::Deadline).then(|| self.now()));
         self.after_command(ending);
         ending
     }
