@@ -12,7 +12,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// For the answer: by default Prometheus ends a query after two minutes.
 const ANSWER: Duration = Duration::from_secs(130);
 /// Bytes of an answer, at most.
-const MOST: u64 = 256 << 20;
+pub const MOST: u64 = 256 << 20;
 
 /// The body of what `/api/v1/query_range` below this URL answers; also one that says why the query is refused.
 pub fn get(url: &str, parameters: &[(&str, String)]) -> Result<Vec<u8>, String> {

@@ -4,6 +4,7 @@ mod args;
 mod asked;
 mod document;
 mod http;
+mod input;
 mod page;
 mod picture;
 mod range;

@@ -1,15 +1,16 @@
 //! How does an answer of Prometheus become a fit?
 
 use std::fmt::Write as _;
-use std::fs;
+use std::io::Read as _;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use becalm_fit::prometheus::{Query, Range};
 
 use super::args::Args;
 use super::asked::RangeArgs;
-use super::http;
 use super::reading::Read;
+use super::{http, input};
 use crate::usage::shown;
 
 /// Points that Prometheus gives of a series at most.
@@ -28,12 +29,7 @@ pub fn read(args: &Args, source: &str) -> Result<Read, String> {
         })?;
         (source, text, Some(query))
     } else {
-        let text =
-            fs::read(source).map_err(|error| {
-            let source = shown(source);
-            format!("cannot read {source}: {error}; a Prometheus is named by its URL, such as http://127.0.0.1:9090")
-        })?;
-        (source, text, None)
+        (source, saved(source)?, None)
     };
     let range = Range::read(&text).map_err(|why| match &asked {
         Some(query) => format!("{}: {why}\n\nIt was asked:\n\n{query}", shown(name)),
@@ -48,6 +44,22 @@ pub fn read(args: &Args, source: &str) -> Result<Read, String> {
         tallies: Vec::new(),
         asked,
     })
+}
+
+/// What a file has that somebody saved.
+fn saved(source: &str) -> Result<Vec<u8>, String> {
+    let remedy = "a Prometheus is named by its URL, such as http://127.0.0.1:9090";
+    let input = input::open(Path::new(source)).map_err(|error| format!("{error}; {remedy}"))?;
+    let mut text = Vec::new();
+    let read = input.text.take(http::MOST + 1).read_to_end(&mut text);
+    read.map_err(|error| format!("cannot read {}: {error}; {remedy}", input.name))?;
+    if text.len() as u64 > http::MOST {
+        return Err(format!(
+            "{} has more than 256 MiB; ask for a shorter range or a longer step",
+            input.name
+        ));
+    }
+    Ok(text)
 }
 
 /// The query, and how curl asks it.

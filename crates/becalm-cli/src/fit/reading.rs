@@ -1,15 +1,11 @@
 //! How do files become fits?
 
-use std::fs::File;
-use std::io::{self, Read as Input};
-use std::path::Path;
-
 use becalm_fit::log::{Format, Log, Reader, Said, Tally};
 use becalm_fit::{Fits, Fitted, Options};
 
 use super::args::Args;
+use super::input;
 use crate::storm::progress::Progress;
-use crate::usage;
 
 /// What was read of all files.
 #[derive(Debug)]
@@ -43,8 +39,10 @@ impl Read {
         let mut bytes = 0;
         let mut readers = Vec::new();
         for path in &args.logs {
-            let (name, input) = open(path, &mut bytes)?;
-            readers.push(Reader::open(name, input, &said).map_err(|it| it.to_string())?);
+            let input = input::open(path)?;
+            bytes += input.length;
+            let reader = Reader::open(input.name, input.text, &said);
+            readers.push(reader.map_err(|it| it.to_string())?);
         }
         let mut log = Log::new(readers);
         let number = |pool: &String| pool.parse().unwrap_or_else(|_| log.upstream(pool));
@@ -95,20 +93,4 @@ impl Read {
         let whole = self.pools.is_empty().then_some(&self.whole);
         whole.into_iter().chain(self.pools.iter().map(|(_, it)| it))
     }
-}
-
-/// The input of this path, and its name; how long it is, is added to `bytes`.
-fn open(path: &Path, bytes: &mut u64) -> Result<(String, Box<dyn Input>), String> {
-    if path == Path::new("-") {
-        return Ok(("standard input".into(), Box::new(io::stdin().lock())));
-    }
-    let name = usage::shown(&path.display().to_string());
-    let file = File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?;
-    if let Ok(metadata) = file.metadata() {
-        if metadata.is_dir() {
-            return Err(format!("{name} is a directory; name the logs in it"));
-        }
-        *bytes += metadata.len();
-    }
-    Ok((name, Box::new(file)))
 }

@@ -20,6 +20,11 @@ const LONGEST: usize = 64 * 1024;
 /// What some programs write before the first line of a text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const BUFFER: usize = 4 * LONGEST;
+/// What goes on for longer without the end of a line is no log: a device never ends.
+const ENDLESS: usize = 256 << 20;
+
+const NO_LINES: &str = "a line of it has more than 256 MiB, as no line of a log has; name the file of a log, and take out what else is in it (tr -d '\\0' takes \
+                        out the zeros that a rotation may leave)";
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -120,6 +125,9 @@ impl<R: Read> Lines<R> {
             if self.is_at_end {
                 return Ok(length);
             }
+            if length > ENDLESS {
+                return Err(io::Error::new(ErrorKind::InvalidData, NO_LINES));
+            }
             self.fill()?;
         }
     }
@@ -192,6 +200,15 @@ mod tests {
             );
         }
         assert_eq!(all(&vec![b'x'; 3 * BUFFER], BUFFER), [None]);
+    }
+
+    #[test]
+    fn a_line_that_never_ends_is_refused() {
+        let input = b"a\n".chain(io::repeat(0));
+        let mut lines = Lines::new(input);
+        assert_eq!(lines.next().unwrap(), Some((Text::Line(b"a"), 2)));
+        let why = lines.next().unwrap_err().to_string();
+        assert!(why.contains("name the file of a log"), "{why}");
     }
 
     #[test]

@@ -116,7 +116,9 @@ impl fmt::Display for Refusal {
                 f,
                 "{file} is {kind}; give it on standard input: {command} {file} | becalm fit -"
             ),
-            Self::Empty { file } => write!(f, "{file} has no requests in it"),
+            Self::Empty { file } => {
+                write!(f, "{file} has no requests in it; name the file of a log")
+            }
             Self::WithoutTimes { file } => {
                 write!(
                     f,
