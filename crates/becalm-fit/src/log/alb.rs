@@ -10,7 +10,7 @@ use super::parts::{Line, Why};
 use super::template::{Field, Template};
 
 /// The fields of a line, with one space between them; a quoted one has `true`.
-const FIELDS: [(Field, bool); 23] = [
+pub const FIELDS: [(Field, bool); 23] = [
     (Field::Other, false), // type
     (Field::End, false),
     (Field::Other, false), // the load balancer

@@ -6,7 +6,7 @@ use super::names::Names;
 use super::number::{MILLISECOND, SECOND, micros, status};
 use super::parts::{Line, Parts, Why};
 use super::stamp::Stamp;
-use super::template::of_upstreams;
+use super::template::{duration, of_upstreams};
 
 /// Which column says what, by the names in the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +76,8 @@ impl Column {
                 parts.duration = Some(micros(value, unit).ok_or(Why::Duration)?);
             }
             Self::UpstreamDuration(unit) => {
-                (parts.tried_before, parts.upstream_duration) = of_upstreams(value, unit)?;
+                (parts.tried_before, parts.upstream_duration) =
+                    of_upstreams(value, duration(unit))?;
             }
             Self::Status => match value {
                 b"abandoned" | b"aborted" => parts.client_left = true,

@@ -4,6 +4,7 @@
 //! the request came. The Application Load Balancer before 2018: its moment is when the answer was made. How long a request took is the
 //! sum of three times.
 
+use super::alb;
 use super::number::SECOND;
 use super::template::{Field, Template};
 
@@ -28,27 +29,6 @@ const CLASSIC: [(Field, bool); 15] = [
     (Field::Other, false), // protocol
 ];
 
-const OLD: [(Field, bool); 18] = [
-    (Field::Other, false), // type
-    (Field::End, false),
-    (Field::Other, false), // the load balancer
-    (Field::ClientWithPort, false),
-    (Field::Upstream, false),
-    (PART, false),
-    (PART, false),
-    (PART, false),
-    (Field::Status, false),
-    (Field::Other, false), // the target's status
-    (Field::Other, false), // bytes received
-    (Field::Other, false), // bytes sent
-    (Field::RequestLine, true),
-    (Field::Other, true),  // user agent
-    (Field::Other, false), // cipher
-    (Field::Other, false), // protocol
-    (Field::Other, false), // target group
-    (Field::Other, true),  // trace
-];
-
 /// The classic load balancer's.
 pub fn classic() -> Template {
     Template::spaced(&CLASSIC)
@@ -56,7 +36,9 @@ pub fn classic() -> Template {
 
 /// The Application Load Balancer's before 2018, and where its last two fields were cut off.
 pub fn old() -> [Template; 2] {
-    [Template::spaced(&OLD), Template::spaced(&OLD[..16])]
+    let mut fields = alb::FIELDS;
+    fields[5..8].fill((PART, false));
+    [18, 16].map(|length| Template::spaced(&fields[..length]))
 }
 
 #[cfg(test)]

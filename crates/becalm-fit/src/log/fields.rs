@@ -8,6 +8,7 @@ use super::number::{status, whole_number};
 use super::parts::{Line, Parts, Why, without_port};
 use super::role::{ROLES, Role};
 use super::stamp::Stamp;
+use super::template::of_upstreams;
 use super::unit::{Unit, with_units};
 
 /// Names of members, and what each says.
@@ -124,7 +125,9 @@ impl Fields {
             None => None,
         };
         let (tried_before, upstream_duration) = match get(Role::UpstreamTime) {
-            Some((text, unit)) => at_upstreams(&text, unit)?,
+            Some((text, unit)) => of_upstreams(text.as_bytes(), |it| {
+                span(std::str::from_utf8(it).unwrap_or_default(), unit)
+            })?,
             None => (0, None),
         };
         let left = text(Role::Left).starts_with("client_disconnected");
@@ -225,20 +228,6 @@ fn span(text: &str, unit: Option<Unit>) -> Result<u64, Why> {
         None if is_number => Err(Why::Unit),
         None => Err(Why::Duration),
     }
-}
-
-/// Microseconds of the upstreams that were tried before the last, and of the last, as nginx writes several: `0.001, 0.016`.
-fn at_upstreams(text: &str, unit: Option<Unit>) -> Result<(u64, Option<u64>), Why> {
-    let (mut before, mut last) = (0_u64, None);
-    for each in text
-        .split(',')
-        .map(str::trim)
-        .filter(|it| !matches!(*it, "" | "-"))
-    {
-        let each = span(each, unit)?;
-        before = before.saturating_add(last.replace(each).unwrap_or(0));
-    }
-    Ok((before, last))
 }
 
 #[cfg(test)]

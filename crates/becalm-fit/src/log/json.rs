@@ -10,7 +10,7 @@ use super::names::Names;
 use super::number::{SECOND, micros, status, whole_number};
 use super::parts::{Line, Parts, Why, without_port, without_version};
 use super::stamp::Stamp;
-use super::template::{self, flags_say_left, last_of, of_upstreams};
+use super::template::{self, duration, flags_say_left, last_of, of_upstreams};
 use super::unit::{Unit, has_point, with_units};
 
 /// What this line is.
@@ -49,7 +49,8 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
         None => members.whole_millis(start.is_none() && end.is_none())?,
         others => others,
     };
-    let (tried_before, at_nginx) = of_upstreams(members.get(&["upstream_response_time"]), SECOND)?;
+    let (tried_before, at_nginx) =
+        of_upstreams(members.get(&["upstream_response_time"]), duration(SECOND))?;
     let at_envoy = millis(&["x_envoy_upstream_service_time", "upstream_service_time"])?;
     let attempts = whole_number(members.get(&["upstream_request_attempt_count"])).unwrap_or(1);
     let retries = u32::try_from(attempts).map_or(0, |it| it.saturating_sub(1));

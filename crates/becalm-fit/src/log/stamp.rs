@@ -108,9 +108,9 @@ fn common(text: &[u8]) -> Option<Stamp> {
     }
     let month = MONTHS.iter().position(|name| **name == text[3..6])?;
     let date = days(
-        number(&text[7..11])?,
+        whole_number(&text[7..11])?,
         u64::try_from(month).ok()? + 1,
-        number(&text[..2])?,
+        whole_number(&text[..2])?,
     )?;
     let clock = clock(&text[12..20])?;
     let (fraction, rest) = fraction(&text[20..])?;
@@ -132,9 +132,9 @@ fn rfc3339(text: &[u8]) -> Option<Stamp> {
         return None;
     }
     let date = days(
-        number(&text[..4])?,
-        number(&text[5..7])?,
-        number(&text[8..10])?,
+        whole_number(&text[..4])?,
+        whole_number(&text[5..7])?,
+        whole_number(&text[8..10])?,
     )?;
     let clock = clock(&text[11..19])?;
     let (fraction, rest) = fraction(&text[19..])?;
@@ -148,9 +148,9 @@ fn rfc3339(text: &[u8]) -> Option<Stamp> {
 /// `11:02:31` as seconds; a leap second is one.
 fn clock(text: &[u8]) -> Option<u64> {
     let (hours, minutes, seconds) = (
-        number(&text[..2])?,
-        number(&text[3..5])?,
-        number(&text[6..8])?,
+        whole_number(&text[..2])?,
+        whole_number(&text[3..5])?,
+        whole_number(&text[6..8])?,
     );
     let is_clock = hours < 24 && minutes < 60 && seconds <= 60;
     is_clock.then(|| hours * 3600 + minutes * 60 + seconds)
@@ -167,7 +167,7 @@ fn fraction(text: &[u8]) -> Option<(u64, &[u8])> {
     let missing = u32::try_from(6 - kept.len()).ok()?;
     let is_fraction = !digits.is_empty();
     is_fraction.then_some(())?;
-    Some((number(kept)? * 10_u64.pow(missing), rest))
+    Some((whole_number(kept)? * 10_u64.pow(missing), rest))
 }
 
 /// Seconds of `+0100`, `+01:00`, `Z` or `UTC`.
@@ -178,7 +178,7 @@ fn zone(text: &[u8]) -> Option<i64> {
         [sign, hours @ .., tens, ones] if hours.len() == 2 => (sign, hours, [*tens, *ones]),
         _ => return None,
     };
-    let seconds = i64::try_from(number(hours)? * 3600 + number(&minutes)? * 60).ok()?;
+    let seconds = i64::try_from(whole_number(hours)? * 3600 + whole_number(&minutes)? * 60).ok()?;
     match sign {
         b'+' => Some(seconds),
         b'-' => Some(-seconds),
@@ -196,10 +196,6 @@ fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let of_era = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
     Some(era * 146_097 + of_era - 719_468)
-}
-
-fn number(text: &[u8]) -> Option<u64> {
-    whole_number(text)
 }
 
 const MONTHS: [&[u8; 3]; 12] = [

@@ -243,23 +243,24 @@ impl Field {
             Self::Start => parts.start = Some(finest(parts.start, value)?),
             Self::End => parts.end = Some(finest(parts.end, value)?),
             Self::Duration(unit) => {
-                parts.duration = Some(micros(value, unit).ok_or(Why::Duration)?);
+                parts.duration = Some(duration(unit)(value)?);
             }
             Self::StartIn(unit) => parts.start = Some(counted(value, unit)?),
             Self::EndIn(unit) => parts.end = Some(counted(value, unit)?),
             Self::DecimalSeconds => {
-                let micros = micros(value, SECOND).ok_or(Why::Duration)?;
+                let micros = duration(SECOND)(value)?;
                 parts.duration = Some(has_point(value).then_some(micros).ok_or(Why::Unit)?);
             }
             Self::DurationPart(_) if value == b"-1" => {}
             Self::DurationPart(unit) => {
-                let part = micros(value, unit).ok_or(Why::Duration)?;
+                let part = duration(unit)(value)?;
                 parts.duration = Some(parts.duration.unwrap_or(0).saturating_add(part));
             }
             Self::UpstreamDuration(unit) => {
-                (parts.tried_before, parts.upstream_duration) = of_upstreams(value, unit)?;
+                (parts.tried_before, parts.upstream_duration) =
+                    of_upstreams(value, duration(unit))?;
             }
-            Self::SentAfter(unit) => parts.sent_after = of_upstreams(value, unit)?.1,
+            Self::SentAfter(unit) => parts.sent_after = of_upstreams(value, duration(unit))?.1,
             Self::Status if value == b"-" => {}
             Self::Status => parts.status = Some(status(value).ok_or(Why::Status)?),
             Self::Flags => parts.client_left = flags_say_left(value),
@@ -301,18 +302,25 @@ pub fn flags_say_left(flags: &[u8]) -> bool {
     flags.any(|flag| matches!(flag, b"DC" | b"DR"))
 }
 
-/// The microseconds of the upstreams that were tried before the last, together, and those of the last; none, where none was. AWS
-/// writes -1 for that, others a dash.
-pub fn of_upstreams(value: &[u8], unit: u64) -> Result<(u64, Option<u64>), Why> {
+/// The microseconds of the upstreams that were tried before the last, together, and those of the last, as each of them is read; none, where
+/// none was. AWS writes -1 for that, others a dash.
+pub fn of_upstreams(
+    value: &[u8],
+    read: impl Fn(&[u8]) -> Result<u64, Why>,
+) -> Result<(u64, Option<u64>), Why> {
     let (mut before, mut last) = (0_u64, None);
     for each in value.split(|byte| matches!(byte, b',' | b':')) {
         let each = each.trim_ascii();
         if !each.is_empty() && each[0] != b'-' {
-            let each = micros(each, unit).ok_or(Why::Duration)?;
-            before = before.saturating_add(last.replace(each).unwrap_or(0));
+            before = before.saturating_add(last.replace(read(each)?).unwrap_or(0));
         }
     }
     Ok((before, last))
+}
+
+/// Reads a duration in a unit of this many microseconds.
+pub fn duration(unit: u64) -> impl Fn(&[u8]) -> Result<u64, Why> {
+    move |text| micros(text, unit).ok_or(Why::Duration)
 }
 
 /// The upstream that was tried last.
@@ -473,7 +481,8 @@ mod tests {
             ("-1", Ok((0, None))),
             ("x", Err(Why::Duration)),
         ] {
-            assert_eq!(of_upstreams(value.as_bytes(), SECOND), expected, "{value}");
+            let read = of_upstreams(value.as_bytes(), duration(SECOND));
+            assert_eq!(read, expected, "{value}");
         }
     }
 
