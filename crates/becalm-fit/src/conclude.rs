@@ -24,6 +24,10 @@ const COARSE: u32 = 4;
 /// The share of requests that may be missing among those that others found.
 const LATE: f64 = 0.01;
 
+/// How far service times may differ, where a log may be read in two ways, so that one of them is right: of a log that has slow
+/// clients of both kinds neither is, and one may nearly fit.
+const SURE: usize = 1;
+
 /// What a log says, if it is understood in one of the ways that it may be.
 pub struct Concluded {
     pub fitted: Fitted,
@@ -67,12 +71,13 @@ pub fn best(each: Vec<Concluded>) -> Fitted {
     fitted
 }
 
-/// What the log says, without requests above `longest`, which was not asked for.
+/// What the log says, without requests above `longest`, which was not asked for; `is_one_of_two` where it may be understood otherwise.
 pub fn conclude(
     gathered: Gathered,
     repeats: Repeats,
     levels: &Levels,
     longest: Option<Duration>,
+    is_one_of_two: bool,
     options: Options,
 ) -> Concluded {
     let length = Duration::from_micros(gathered.since(gathered.last).unsigned_abs());
@@ -80,6 +85,10 @@ pub fn conclude(
     let mut warnings = unreadable(&gathered, &total, options);
     let tallies: Vec<&Tally> = gathered.windows.all().iter().map(|it| &it.tally).collect();
     let workers = knee::workers(&tallies, gathered.step).filter(|_| warnings.is_empty());
+    let workers = workers.map(|it| Workers {
+        is_misfit: it.is_misfit || is_one_of_two && it.tolerance > SURE,
+        ..it
+    });
     warnings.extend(workers.as_ref().and_then(misfit));
     let beware = others(&gathered, longest, &repeats, &warnings, options);
     let answered = gathered.answered_until();
@@ -112,7 +121,7 @@ pub fn conclude(
         }
         None => (pool, knee),
     };
-    let drift = drift(gathered.windows.all(), pool.workers.value).filter(|_| knee != Knee::Refused);
+    let drift = drift(gathered.windows.all(), &pool.workers).filter(|_| knee != Knee::Refused);
     let (pool, mut times) = pool
         .near_its_capacity(load.rate.value)
         .at_its_slowest(&total, drift);

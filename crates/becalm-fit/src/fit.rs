@@ -95,9 +95,11 @@ impl Fit {
         }
         let [lines, requests] = self.unread;
         self.readings.retain(Reading::tells_the_load);
+        let is_before = |it: &Reading| it.client() == Client::Before;
+        let is_one_of_two = self.readings.iter().any(is_before);
         let each = self.readings.into_iter().map(|mut reading| {
             reading.unread(lines, requests);
-            reading.finish()
+            reading.finish(is_one_of_two)
         });
         conclude::best(each.collect::<Vec<Concluded>>())
     }

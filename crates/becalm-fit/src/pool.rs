@@ -208,18 +208,24 @@ fn floor(number: f64) -> u32 {
     number.floor() as u32
 }
 
-/// The mean times, in microseconds, of the fastest and the slowest window, if they differ by more than chance.
+/// The mean service times, in microseconds, of the fastest and the slowest window, if they differ by more than chance. In a window that
+/// was too slow for its load hardly a request found a worker free: those that waited count, too, where the workers are known.
 #[expect(clippy::cast_precision_loss)]
-pub fn drift(windows: &[Stretch], workers: u32) -> Option<(f64, f64)> {
-    let at = number::group(workers as usize);
+pub fn drift(windows: &[Stretch], workers: &Known<u32>) -> Option<(f64, f64)> {
+    let at = number::group(workers.value as usize);
+    let counted = workers.interval().map_or(at, |_| usize::MAX);
     let mut means = Vec::new();
     for window in windows {
         let (mut requests, mut sum, mut clipped, mut squares) = (0.0, 0.0, 0.0, 0.0);
-        for row in window.tally.rows.iter().take(at) {
+        for (number, row) in window.tally.rows.iter().enumerate().take(counted) {
+            let served = row.served.get(at).filter(|_| number >= at);
+            let (time, moments) = served.map_or((row.times.sum, row.clipped[0]), |it| {
+                (it.sum, it.clipped[0])
+            });
             requests += row.requests as f64;
-            sum += row.times.sum;
-            clipped += row.clipped[0].sum;
-            squares += row.clipped[0].squares;
+            sum += time;
+            clipped += moments.sum;
+            squares += moments.squares;
         }
         if requests >= 50.0 {
             let mean = clipped / requests;

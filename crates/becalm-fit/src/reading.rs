@@ -135,8 +135,8 @@ impl Reading {
         self.gathered.lines += requests;
     }
 
-    /// Says what the log says.
-    pub fn finish(mut self) -> Concluded {
+    /// Says what the log says, if that is one of two ways to understand its clients, or the only one.
+    pub fn finish(mut self, is_one_of_two: bool) -> Concluded {
         while let Some(request) = self.order.rest() {
             self.take(request);
         }
@@ -150,7 +150,14 @@ impl Reading {
         let repeats = if has_ids { by_id } else { by_client };
         let longest = self.longest.map(Duration::from_micros);
         let levels = self.underway.levels();
-        conclude::conclude(self.gathered, repeats, &levels, longest, self.options)
+        conclude::conclude(
+            self.gathered,
+            repeats,
+            &levels,
+            longest,
+            is_one_of_two,
+            self.options,
+        )
     }
 
     /// Takes the next request by start in.

@@ -10,11 +10,14 @@
 
 mod apart;
 mod clients;
+mod kinds;
 mod lies;
 mod log;
 mod long;
+mod others;
 mod shared;
 mod sixty;
 mod values;
 mod verdicts;
+mod workers;
 mod written;

@@ -51,6 +51,14 @@ fn verdicts(scenario: &Scenario, seeds: &[u64]) -> [Verdict; 2] {
     })
 }
 
+/// The same, of what a file says.
+pub fn judged(text: &str, seeds: &[u64]) -> [Verdict; 2] {
+    let scenario = file::read(text, &|_| unreachable!());
+    let scenario = scenario.unwrap_or_else(|it| panic!("{it}\n{text}"));
+    verdict::judgeable(&scenario).unwrap();
+    verdicts(&scenario, seeds)
+}
+
 /// Of verdicts on two policies for each log.
 #[derive(Debug, Default)]
 struct Figures {
