@@ -28,6 +28,9 @@ const LATE: f64 = 0.01;
 /// clients of both kinds neither is, and one may nearly fit.
 const SURE: usize = 1;
 
+/// By more than this factor a half of a log has other workers than all of it by more than chance.
+const FEWER: f64 = 1.2;
+
 /// What a log says, if it is understood in one of the ways that it may be.
 pub struct Concluded {
     pub fitted: Fitted,
@@ -86,7 +89,9 @@ pub fn conclude(
     let tallies: Vec<&Tally> = gathered.windows.all().iter().map(|it| &it.tally).collect();
     let workers = knee::workers(&tallies, gathered.step).filter(|_| warnings.is_empty());
     let workers = workers.map(|it| Workers {
-        is_misfit: it.is_misfit || is_one_of_two && it.tolerance > SURE,
+        is_misfit: it.is_misfit
+            || is_one_of_two && it.tolerance > SURE
+            || has_fewer(&tallies, &it, gathered.step),
         ..it
     });
     warnings.extend(workers.as_ref().and_then(misfit));
@@ -181,6 +186,17 @@ fn total(windows: &Windows) -> Tally {
         total.merge(&window.tally);
     }
     total
+}
+
+/// Whether a half of the log has fewer workers than all of it seems to have: then they did not stay the same.
+fn has_fewer(windows: &[&Tally], workers: &Workers, step: Duration) -> bool {
+    let (first, last) = windows.split_at(windows.len() / 2);
+    let halves = [first, last].into_iter().filter(|_| workers.high.is_some());
+    let mut halves = halves.filter_map(|it| knee::workers(it, step));
+    halves.any(|half| {
+        let most = half.high.filter(|_| !half.is_misfit);
+        most.is_some_and(|most| f64::from(workers.value) > FEWER * f64::from(most))
+    })
 }
 
 /// Why no number of workers explains the times.

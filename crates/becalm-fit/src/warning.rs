@@ -172,7 +172,7 @@ impl fmt::Display for Warning {
                 share * 100.0
             ),
             Self::Misfit => f.write_str(
-                "no number of workers explains the times: several pools wrote this log, or requests slow each other down",
+                "no number of workers explains the times: several pools wrote this log, the workers did not stay the same, or requests slow each other down",
             ),
             Self::SeveralPools { upstreams } => write!(
                 f,

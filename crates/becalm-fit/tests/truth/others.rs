@@ -52,7 +52,8 @@ impl Figures {
             ];
             let mut both = texts.each_ref().map(|it| judged(it, &seeds[..1]));
             let is_better = |[said, truly]: &[[Verdict; 2]; 2]| {
-                said.iter().zip(truly).any(|(said, truly)| said < truly)
+                let mut each = said.iter().zip(truly);
+                each.any(|(said, truly)| truly.is_down() && !said.is_down())
             };
             // Near an edge the truth's own verdict is another with another seed.
             if is_better(&both) {
@@ -149,7 +150,10 @@ impl Figures {
 
 #[test]
 fn whatever_a_service_is_it_is_not_said_to_be_faster() {
-    let others: Vec<Other> = others().into_iter().step_by(5).collect();
+    let wrong_before = ["a neighbour at 0.8", "8 workers, then 4 at 0.6"];
+    let others = others().into_iter().enumerate();
+    let few = others.filter(|(nth, it)| nth % 5 == 0 || wrong_before.contains(&&*it.name));
+    let others: Vec<Other> = few.map(|it| it.1).collect();
     Figures::of(&others, &[]).hold();
 }
 
