@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use crate::code;
 use crate::finding::Finding;
 use crate::kept::More;
+use crate::severity::Severity;
 
 /// How many findings of a kind are shown, unless all are asked for.
 pub const OF_A_KIND: usize = 100;
@@ -16,6 +18,11 @@ pub struct Bounded<'a> {
     pub shown: Vec<&'a Finding>,
     /// What is left out.
     pub more: Vec<More>,
+}
+
+/// Whether a review of code is told: a file that is of no system is no finding about a line of it.
+pub(super) fn is_for_review(code: &str, severity: Severity) -> bool {
+    code != code::UNKNOWN_SYSTEM.name || severity > Severity::Note
 }
 
 impl More {
@@ -67,7 +74,6 @@ pub fn grouped(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code;
     use crate::document::Span;
 
     #[test]

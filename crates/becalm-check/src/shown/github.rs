@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::bounded::Bounded;
+use super::bounded::{Bounded, is_for_review};
 use super::printable::printable;
 use crate::document::Span;
 use crate::severity::Severity;
@@ -11,7 +11,11 @@ use crate::severity::Severity;
 /// GitHub Actions*; the escapes are those of `actions/toolkit`, `command.ts`).
 pub fn github(findings: &Bounded<'_>) -> String {
     let mut lines = String::new();
-    for it in &findings.shown {
+    for it in findings
+        .shown
+        .iter()
+        .filter(|it| is_for_review(it.code, it.severity))
+    {
         command(
             &mut lines,
             it.severity,
@@ -21,7 +25,11 @@ pub fn github(findings: &Bounded<'_>) -> String {
             &it.whole(),
         );
     }
-    for it in &findings.more {
+    for it in findings
+        .more
+        .iter()
+        .filter(|it| is_for_review(it.code, it.severity))
+    {
         command(
             &mut lines,
             it.severity,
@@ -68,6 +76,18 @@ mod tests {
     use super::*;
     use crate::code;
     use crate::finding::Finding;
+
+    #[test]
+    fn files_of_no_system_are_marked_where_they_were_asked_for_alone() {
+        let note =
+            |file: &str| Finding::new(file, Span::new(1, 1, 0), code::UNKNOWN_SYSTEM, "x", "");
+        let mut asked = note("c");
+        asked.severity = Severity::Error;
+        let findings = [note("a"), note("b"), asked];
+        let told = github(&bounded(&findings, &[], 1));
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(told.starts_with("::error file=c"), "{told}");
+    }
 
     #[test]
     fn what_a_file_says_ends_no_command_and_begins_none() {

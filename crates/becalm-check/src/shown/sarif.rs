@@ -3,7 +3,7 @@
 use becalm::lint::Lint;
 use serde_json::{Value, json};
 
-use super::bounded::Bounded;
+use super::bounded::{Bounded, is_for_review};
 use super::printable::printable;
 use crate::code;
 use crate::document::Span;
@@ -13,11 +13,15 @@ use crate::severity::Severity;
 pub fn sarif(findings: &Bounded<'_>) -> String {
     let rules: Vec<_> = rules().collect();
     let rule = |code: &str| rules.iter().position(|(name, _)| *name == code);
-    let shown = findings.shown.iter().map(|it| {
+    let shown = findings.shown.iter();
+    let shown = shown.filter(|it| is_for_review(it.code, it.severity));
+    let more = findings.more.iter();
+    let more = more.filter(|it| is_for_review(it.code, it.severity));
+    let shown = shown.map(|it| {
         let place = (&*it.file, it.span);
         result(rule(it.code), it.code, it.severity, place, &it.whole())
     });
-    let results = shown.chain(findings.more.iter().map(|it| {
+    let results = shown.chain(more.map(|it| {
         let place = (&*it.file, it.span);
         result(rule(it.code), it.code, it.severity, place, &it.sentence())
     }));

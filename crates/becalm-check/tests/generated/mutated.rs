@@ -85,11 +85,13 @@ fn nothing_that_is_almost_a_file_breaks_the_reader() {
                     "{finding:?}"
                 );
             }
+            let all = checked.findings.iter();
+            let all = all.filter(|it| it.code != "unknown-system");
             assert_eq!(
                 github(&bounded(&checked.findings, &checked.more, usize::MAX))
                     .lines()
                     .count(),
-                checked.findings.len()
+                all.count()
             );
             assert!(
                 serde_json::from_str::<serde_json::Value>(&sarif(&bounded(

@@ -97,15 +97,18 @@ fn decoded(bytes: Vec<u8>) -> String {
 }
 
 /// How the files that are looked for in a directory end.
-const ENDS: [&str; 8] = [
+const ENDS: [&str; 11] = [
     "cfg",
     "cnf",
     "conf",
+    "ini",
     "json",
     "properties",
+    "tf",
     "toml",
     "yaml",
     "yml",
+    "zone",
 ];
 
 /// The files that are named: those of a directory and its directories, but for hidden ones and `node_modules`, and those that a
@@ -255,6 +258,9 @@ mod tests {
             ".git/d.yaml",
             "node_modules/e.json",
             "f.png",
+            "g.ini",
+            "h.zone",
+            "i.tf",
         ] {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -270,7 +276,10 @@ mod tests {
             });
             Ok::<_, String>(files.collect::<Vec<_>>())
         };
-        assert_eq!(named("").unwrap(), ["a/c.yml", "b.yaml"]);
+        assert_eq!(
+            named("").unwrap(),
+            ["a/c.yml", "b.yaml", "g.ini", "h.zone", "i.tf"]
+        );
         assert_eq!(named("**/*.y*ml").unwrap().len(), 3);
         assert_eq!(named("missing.yaml").unwrap(), ["missing.yaml"]);
         assert!(named("*.cfg").is_err() && named(".git/..").is_ok());
