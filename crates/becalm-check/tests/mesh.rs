@@ -234,14 +234,14 @@ fn methods_that_a_regular_expression_names_are_read() {
 #[test]
 fn an_envoy_filter_that_changes_retries_is_not_passed_over() {
     for (value, line) in [
-        ("route: {retry_policy: {num_retries: 40}}", 7),
-        ("hedge_policy: {hedge_on_per_try_timeout: true}", 7),
-        ("circuitBreakers: {thresholds: [{retryBudget: {}}]}", 7),
+        ("route: {retry_policy: {num_retries: 40}}", 8),
+        ("hedge_policy: {hedge_on_per_try_timeout: true}", 8),
+        ("circuitBreakers: {thresholds: [{retryBudget: {}}]}", 8),
     ] {
         let checked = of(&[(
             "filter.yaml",
             &format!(
-                "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nspec:\n  configPatches:\n  - patch:\n      value:\n        {value}\n"
+                "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nspec:\n  configPatches:\n  - patch:\n      operation: MERGE\n      value:\n        {value}\n"
             ),
         )]);
         assert_eq!(codes(&checked), ["not-seen"], "{value}");
@@ -255,7 +255,7 @@ fn the_retries_of_an_envoy_filter_are_read_where_they_say_what_is_repeated() {
         of(&[(
             "filter.yaml",
             &format!(
-                "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nmetadata: {{name: f}}\nspec:\n  configPatches:\n  - applyTo: {applies_to}\n    patch:\n      value:\n        {value}\n"
+                "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nmetadata: {{name: f}}\nspec:\n  configPatches:\n  - applyTo: {applies_to}\n    patch:\n      operation: MERGE\n      value:\n        {value}\n"
             ),
         )])
     };
@@ -288,6 +288,95 @@ fn the_retries_of_an_envoy_filter_are_read_where_they_say_what_is_repeated() {
     }
     let connections = "typed_config: {max_connect_attempts: 9}";
     assert_eq!(codes(&of("NETWORK_FILTER", connections)), ["not-seen"]);
+}
+
+#[test]
+fn retries_of_an_item_that_sends_nothing_on_are_never_made() {
+    let of = |fields: &str| {
+        of(&[(
+            "a.yaml",
+            &format!(
+                "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {{name: a}}\nspec:\n  hosts: [a]\n  http:\n  - {fields}\n    retries: {{attempts: 3, retryOn: reset}}\n"
+            ),
+        )])
+    };
+    for fields in [
+        "redirect: {uri: /b}",
+        "directResponse: {status: 503}",
+        "name: patched",
+    ] {
+        let checked = of(fields);
+        assert_eq!(codes(&checked), ["never-retries"], "{checked:#?}");
+        assert!(checked.mappings.is_empty());
+    }
+    assert_eq!(codes(&of("delegate: {name: b}")), ["not-seen"]);
+}
+
+/// `validateEnvoyFilter`, and `rc_patch.go` of Istio.
+#[test]
+fn a_patch_that_does_not_take_its_value_repeats_nothing() {
+    let of = |applies_to: &str, operation: &str| {
+        let value = "{retry_policy: {retry_on: 5xx, num_retries: 8}}";
+        let value = if applies_to == "HTTP_ROUTE" {
+            format!("{{route: {value}}}")
+        } else {
+            value.to_owned()
+        };
+        of(&[(
+            "filter.yaml",
+            &format!(
+                "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nmetadata: {{name: f}}\nspec:\n  configPatches:\n  - applyTo: {applies_to}\n    patch: {{{operation}value: {value}}}\n"
+            ),
+        )])
+    };
+    for (applies_to, operation, code) in [
+        ("HTTP_ROUTE", "operation: REMOVE, ", "never-retries"),
+        ("VIRTUAL_HOST", "operation: REMOVE, ", "never-retries"),
+        ("HTTP_ROUTE", "operation: REPLACE, ", "never-retries"),
+        ("VIRTUAL_HOST", "operation: INSERT_FIRST, ", "never-retries"),
+        ("HTTP_ROUTE", "", "refused"),
+        ("HTTP_ROUTE", "operation: INVALID, ", "refused"),
+        ("HTTP_ROUTE", "operation: merge, ", "refused"),
+    ] {
+        let checked = of(applies_to, operation);
+        assert!(checked.mappings.is_empty(), "{checked:#?}");
+        assert_eq!(codes(&checked), [code], "{applies_to} {operation}");
+    }
+    for operation in ["MERGE", "ADD"] {
+        let checked = of("VIRTUAL_HOST", &format!("operation: {operation}, "));
+        let found = checked.findings.iter();
+        let mut found = found.filter(|it| it.code == "repeats-non-idempotent");
+        let remedy = &found.next().unwrap().remedy;
+        assert!(remedy.contains("`retry_on`"), "Envoy's words: {remedy}");
+    }
+}
+
+#[test]
+fn roots_that_hand_over_the_same_are_one() {
+    let root = |at: usize, attempts: usize| {
+        let other = ROOT.replace("shop.example.com", &format!("h{at}.example.com"));
+        let other = other.replace("name: root", &format!("name: root{at}"));
+        other.replace("attempts: 10", &format!("attempts: {attempts}"))
+    };
+    let of_delegate = delegate("shop", "");
+    let of = |attempts: &dyn Fn(usize) -> usize| {
+        let roots: Vec<_> = (0..40).map(|at| root(at, attempts(at))).collect();
+        of(&[
+            ("roots.yaml", &roots.join("---\n")),
+            ("orders.yaml", &of_delegate),
+        ])
+    };
+    let same = of(&|_| 10);
+    assert_eq!(attempts(&same), [11], "{same:?}");
+    let names = &same.mappings[0].names;
+    assert!(names.contains(&"h1.example.com".to_owned()), "{names:?}");
+    assert!(!codes(&same).contains(&"not-seen"), "{same:?}");
+    let two = of(&|at| 1 + at % 2);
+    assert_eq!(attempts(&two), [2, 3], "{two:?}");
+    let all = of(&|at| at + 1);
+    assert_eq!(all.mappings.len(), 16, "{all:?}");
+    let told = all.findings.iter().find(|it| it.code == "not-seen");
+    assert!(told.unwrap().sentence.starts_with("24 more"), "{told:?}");
 }
 
 #[test]

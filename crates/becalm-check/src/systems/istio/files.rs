@@ -4,8 +4,9 @@
 
 use std::collections::HashSet;
 
-use super::super::kubernetes::namespace;
+use super::super::kubernetes::{is_a, namespace};
 use super::super::resources::{At, Named, label, trees};
+use super::GROUP;
 use super::given::{Given, Root, is_of_sidecars, of_mesh};
 use crate::document::{Node, Together};
 
@@ -36,15 +37,13 @@ impl<'a> Files<'a> {
             if let Some((key, node)) = of_mesh(tree) {
                 all.mesh.push(Given { file, key, node });
             }
-            match tree.get("kind").and_then(Node::text) {
-                Some("VirtualService") => all.add_service(file, tree),
-                Some("DestinationRule") => {
-                    if let Some(host) = tree.at(&["spec", "host"]).and_then(Node::text) {
-                        let own = within(host, namespace(tree));
-                        all.rules.add(label(host), own, (file, tree));
-                    }
-                }
-                _ => {}
+            if is_a(tree, "VirtualService", &[GROUP]) {
+                all.add_service(file, tree);
+            } else if is_a(tree, "DestinationRule", &[GROUP])
+                && let Some(host) = tree.at(&["spec", "host"]).and_then(Node::text)
+            {
+                let own = within(host, namespace(tree));
+                all.rules.add(label(host), own, (file, tree));
             }
         }
         all

@@ -12,8 +12,65 @@ use crate::code;
 use crate::document::{Document, Node};
 use crate::reading::Reading;
 
-/// The routes of the files that delegate to this document.
-pub fn roots<'a>(document: &Document<'a>, files: &Files<'a>) -> Vec<Root<'a>> {
+/// How many roots that say different things are read for one delegate, and how many hosts of those that say the same are told.
+const MOST: usize = 16;
+
+/// Roots that hand the same to their delegate.
+pub struct Roots<'a> {
+    /// The first of them.
+    pub root: Root<'a>,
+    /// What they hand over.
+    said: String,
+    /// The hosts of the first ones.
+    pub hosts: Vec<&'a str>,
+}
+
+/// The routes of the files that delegate to this document, by what they hand over.
+pub fn roots<'a>(reading: &mut Reading<'a>, files: &Files<'a>) -> Vec<Roots<'a>> {
+    let mut all: Vec<Roots<'a>> = Vec::new();
+    let mut others = 0;
+    for root in each(&reading.document, files) {
+        let said = said(root);
+        let hosts = root.service.list(&["spec", "hosts"]).iter();
+        let hosts = hosts.filter_map(Node::text);
+        if let Some(same) = all.iter_mut().find(|it| it.said == said) {
+            let room = MOST.saturating_sub(same.hosts.len());
+            same.hosts.extend(hosts.take(room));
+        } else if all.len() < MOST {
+            let hosts = hosts.take(MOST).collect();
+            all.push(Roots { root, said, hosts });
+        } else {
+            others += 1;
+        }
+    }
+    if others > 0 {
+        let sentence = format!(
+            "{others} more routes delegate to these, and what they hand over is not read: of those that hand over other things the first {MOST} are"
+        );
+        let remedy = "check their files by themselves";
+        reading.find(reading.document.start(), code::NOT_SEEN, sentence, remedy);
+    }
+    all
+}
+
+/// The texts of all that a delegate may take from a root.
+fn said(root: Root<'_>) -> String {
+    let mut said = String::new();
+    for name in ["timeout", "retries", "match"] {
+        for node in root.route.get(name).into_iter().flat_map(Node::walk) {
+            said.push_str(node.text().unwrap_or("\n"));
+            node.entries().iter().for_each(|(key, _)| {
+                said.push('\t');
+                said.push_str(&key.name);
+            });
+            said.push('\n');
+        }
+        said.push_str("\n\n");
+    }
+    said
+}
+
+fn each<'a>(document: &Document<'a>, files: &Files<'a>) -> Vec<Root<'a>> {
     let name = document.at(&["metadata", "name"]).and_then(Node::text);
     let (Some(own), Some(name)) = (document.tree, name) else {
         return Vec::new();
@@ -66,6 +123,19 @@ pub fn to_unseen(reading: &mut Reading<'_>, route: &Node, files: &Files<'_>) {
     );
     let remedy = "name the file of the delegate as well";
     reading.find(key.span, code::NOT_SEEN, sentence, remedy);
+}
+
+/// Tells of the retries of an item that sends no request on: it redirects, answers itself, or says nothing of the kind, which
+/// `validateHTTPRoute` of `pkg/config/validation` refuses.
+pub fn to_nothing(reading: &mut Reading<'_>, route: &Node) {
+    let retries = route.entry("retries").filter(|(_, it)| it.is_table());
+    let Some((key, _)) = retries.filter(|_| route.get("delegate").is_none()) else {
+        return;
+    };
+    let sentence = "an item of `spec.http` without `route` sends no request on, so that its `retries` are never made";
+    let remedy =
+        "write them beside `route`: a patch of kustomize takes the place of the whole list";
+    reading.find(key.span, code::NEVER_RETRIES, sentence, remedy);
 }
 
 /// Whether another `VirtualService` of the files holds in place of this one: in a sidecar one alone is about a host, the one that was

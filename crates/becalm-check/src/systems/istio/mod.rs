@@ -8,6 +8,7 @@
 mod files;
 mod given;
 mod handed;
+mod patched;
 mod retries;
 mod rule;
 
@@ -17,14 +18,14 @@ use becalm::preset::Preset;
 use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
 
-use super::envoy::{KEYS, Words, check_patch, of_patch, timeouts};
+use super::envoy::{KEYS, Words, timeouts};
 use super::kubernetes::{REFUSES, check, is_of};
 use super::methods;
 use crate::code;
-use crate::document::{Document, Key, Node, Span, Value};
+use crate::document::{Document, Node, Span, Value};
 use crate::evidence::Evidence;
 use crate::list::list;
-use crate::mapping::{Draft, NAMES, Origin};
+use crate::mapping::{Draft, NAMES};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
@@ -154,7 +155,7 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
         return;
     };
     match document.at(&["kind"]).and_then(Node::text) {
-        Some("EnvoyFilter") => patched(reading, spec),
+        Some("EnvoyFilter") => patched::read(reading, spec),
         Some("DestinationRule") => rule::alone(reading, spec, files),
         Some("VirtualService") => service(reading, spec, files),
         _ => {}
@@ -167,7 +168,7 @@ fn service<'a>(reading: &mut Reading<'a>, spec: &Node, files: &'a Files<'a>) {
     }
     let is_delegate = spec.list(&["hosts"]).is_empty();
     let roots = if is_delegate {
-        handed::roots(&reading.document, files)
+        handed::roots(reading, files)
     } else {
         Vec::new()
     };
@@ -177,12 +178,15 @@ fn service<'a>(reading: &mut Reading<'a>, spec: &Node, files: &'a Files<'a>) {
         retries::types(reading, route);
         handed::to_unseen(reading, route, files);
         if route.list(&["route"]).is_empty() {
+            handed::to_nothing(reading, route);
             continue;
         }
         let of_roots = roots.iter().map(Some);
         let roots = of_roots.chain(roots.is_empty().then_some(None));
         for root in roots {
-            let names = names(route, spec, root);
+            let hosts = root.map_or(&[][..], |it| &it.hosts);
+            let root = root.map(|it| &it.root);
+            let names = names(route, spec, hosts);
             let name = format!("route to {}", names.first().map_or("?", |it| &**it));
             let host = names.first().cloned();
             of_route(
@@ -207,62 +211,6 @@ const fn nothing(span: Span) -> Node {
         value: Value::Table(Vec::new()),
     }
 }
-
-/// What it patches is Envoy's configuration, which Istio makes.
-fn patched(reading: &mut Reading<'_>, spec: &Node) {
-    let name = reading.document.at(&["metadata", "name"]);
-    let name = name.and_then(Node::text).unwrap_or("?");
-    for patch in spec.list(&["configPatches"]) {
-        let Some(value) = patch.at(&["patch", "value"]) else {
-            continue;
-        };
-        let applies_to = patch.get("applyTo").and_then(Node::text);
-        let applies_to = applies_to.unwrap_or_default();
-        check_patch(reading, applies_to, value);
-        not_seen(reading, applies_to, value);
-        let operation = patch.at(&["patch", "operation"]).and_then(Node::text);
-        let is_new = operation.is_some_and(|it| it == "ADD" || it.starts_with("INSERT_"));
-        let Some((mut draft, span)) = of_patch(reading, applies_to, is_new, value) else {
-            continue;
-        };
-        let is_counted = draft
-            .origins
-            .iter()
-            .any(|(key, origin)| *key == "attempts" && *origin != Origin::Default);
-        if !is_new && applies_to == "HTTP_ROUTE" && !is_counted {
-            draft.policy.attempts = preset().attempts;
-            let why = "set by a VirtualService, or Istio's two retries".to_owned();
-            draft.origin("attempts", Origin::NotExpressible(why));
-        }
-        draft.policy.budget = Budget::None;
-        let why = "set by a DestinationRule, if at all".to_owned();
-        draft.origin("budget", Origin::NotExpressible(why));
-        let why = "what a patch leaves out stays as Istio makes it, and a list is added to";
-        draft.lose("patch", why, None);
-        reading.map(draft, format!("EnvoyFilter {name}"), Vec::new(), span);
-    }
-}
-
-/// Tells of what a patch changes of retries, where Envoy has it.
-fn not_seen(reading: &mut Reading<'_>, applies_to: &str, value: &Node) {
-    let is_one = |key: &Key| {
-        let name = key.name.replace('_', "").to_ascii_lowercase();
-        PATCHED.contains(&&*name)
-    };
-    // A cluster has a policy in its protocol options alone.
-    let is_misplaced = |it: &Key| {
-        let mut own = value.entries().iter().filter(|_| applies_to == "CLUSTER");
-        own.any(|(key, _)| key.span == it.span && key.name.starts_with("retry"))
-    };
-    let keys = value.walk().flat_map(Node::entries).map(|(key, _)| key);
-    for key in keys.filter(|it| is_one(it) && !is_misplaced(it)) {
-        let sentence = "an EnvoyFilter changes the retries, or their bounds, in what Istio makes and no file has";
-        let remedy = "check what `istioctl proxy-config routes -o json` and `istioctl proxy-config clusters -o json` print";
-        reading.find(key.span, code::NOT_SEEN, sentence, remedy);
-    }
-}
-
-const PATCHED: &[&str] = list!("retrypolicy hedgepolicy retrybudget maxretries maxconnectattempts");
 
 fn preset() -> Policy {
     Preset::by_name("istio").map_or_else(|_| Policy::default(), Preset::policy)
@@ -388,14 +336,13 @@ fn lose(draft: &mut Draft, retries: Option<Given<'_, '_>>, of_mesh: Option<Given
     }
 }
 
-fn names(route: &Node, spec: &Node, root: Option<&Root<'_>>) -> Vec<String> {
+fn names(route: &Node, spec: &Node, of_roots: &[&str]) -> Vec<String> {
     let destinations = route.list(&["route"]).iter();
     let destinations = destinations.filter_map(|it| it.at(&["destination", "host"]));
-    let of_root = root.map_or(&[][..], |it| it.service.list(&["spec", "hosts"]));
     let all = destinations
         .chain(spec.list(&["hosts"]))
-        .chain(of_root)
-        .filter_map(Node::text);
+        .filter_map(Node::text)
+        .chain(of_roots.iter().copied());
     let mut seen = HashSet::new();
     let all = all.filter(|it| *it != "*" && seen.insert(*it));
     all.take(NAMES).map(ToOwned::to_owned).collect()

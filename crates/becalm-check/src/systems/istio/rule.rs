@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becalm::Budget;
 
-use super::super::envoy::{at_most, at_most_share};
+use super::super::envoy::{at_most, share_of};
 use super::super::kubernetes::{check, is_older, is_same, named, namespace};
 use super::super::resources::At;
 use super::files::within;
@@ -198,7 +198,7 @@ fn share(reading: &mut Reading<'_>, draft: &mut Draft, budget: &Node, span: Span
         let why = "the share is of the requests of this interval, not of those under way";
         draft.lose("budgetInterval", why, Some(key.span));
     }
-    let percent = percent.known().unwrap_or(20.0).clamp(0.0, 100.0);
-    let floor = floor.known().filter(|it| *it > 0).unwrap_or(3);
-    at_most_share(reading, draft, percent, floor, span);
+    let percent = percent.map(|it| it.clamp(0.0, 100.0));
+    let floor = floor.map(|it| if it > 0 { it } else { 3 });
+    share_of(reading, draft, (percent, 20.0), (floor, 3), span);
 }
