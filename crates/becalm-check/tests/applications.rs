@@ -148,6 +148,37 @@ fn a_client_takes_the_first_choice_that_is_for_it() {
 }
 
 #[test]
+fn of_two_choices_for_one_language_the_first_holds() {
+    let choice = |fields: &str| format!("{{{fields}\"serviceConfig\": {CONFIG}}}");
+    let of = |choices: &[&str]| {
+        let choices: Vec<_> = choices.iter().map(|it| choice(it)).collect();
+        let checked = of(&[("txt.json", &format!("[{}]\n", choices.join(",\n")))]);
+        let read = checked.mappings.iter().map(|it| (it.span.line, it.version));
+        let told = checked.findings.iter();
+        let told = told.filter(|it| it.code == "key-not-read");
+        let told: Vec<_> = told.map(|it| it.span.line).collect();
+        (read.collect::<Vec<_>>(), told)
+    };
+    let go = "\"clientLanguage\": [\"go\"], ";
+    let both = "\"clientLanguage\": [\"Go\", \"java\"], ";
+    let core = "\"clientLanguage\": [\"c++\"], ";
+    let some = "\"clientLanguage\": [\"go\"], \"percentage\": 10, ";
+    let all = "\"clientLanguage\": [\"go\"], \"percentage\": 100, ";
+    let none = "\"percentage\": 0, ";
+    assert_eq!(of(&[go, go]), (vec![(1, "go")], vec![2]));
+    assert_eq!(of(&[all, go]), (vec![(1, "go")], vec![2]));
+    assert_eq!(of(&[some, go]), (vec![(1, "go"), (2, "go")], vec![]));
+    assert_eq!(of(&[go, both]), (vec![(1, "go"), (2, "java")], vec![]));
+    assert_eq!(of(&[both, go]), (vec![(1, "go")], vec![2]));
+    assert_eq!(
+        of(&[core, ""]),
+        (vec![(1, "core-1.85"), (2, "js-1.14")], vec![])
+    );
+    assert_eq!(of(&["", core]), (vec![(1, "core-1.85")], vec![2]));
+    assert_eq!(of(&[none, ""]), (vec![(2, "core-1.85")], vec![1]));
+}
+
+#[test]
 fn a_choice_for_a_language_is_read_as_its_client_reads_it() {
     let config = CONFIG.replace("UNAVAILABLE", "INTERNAL");
     for (language, version, evidence) in [

@@ -35,42 +35,40 @@ pub fn of_xds(reading: &mut Reading<'_>, tree: &Node) {
 }
 
 /// The configs that a client may take, each with the version of the client that takes it: a choice for another language is
-/// read as the client of that language reads it.
+/// read as the client of that language reads it. A client takes the first choice that is for it, so that of several for one language
+/// none is read below one without conditions.
 pub fn taken<'n>(reading: &mut Reading<'_>, tree: &'n Node) -> Vec<(&'n Node, &'static str)> {
     let mut taken = Vec::new();
-    let mut is_over = false;
+    let mut left: Vec<_> = GRPC.versions.to_vec();
+    // The one as which the file is read comes first.
+    left.sort_by_key(|it| *it != reading.version);
     for choice in tree.items() {
         let Some(config) = choice.get("serviceConfig") else {
             continue;
         };
         let languages = choice.list(&["clientLanguage"]);
-        if is_over {
-            let sentence = "no client takes this choice: the one before it is for all of them";
-            let remedy = "move it before that one";
-            reading.find(choice.span, code::KEY_NOT_READ, sentence, remedy);
-            leave(choice);
-            continue;
-        }
-        let Some(version) = client_of(languages, reading.version) else {
-            let named: Vec<_> = languages.iter().filter_map(Node::text).collect();
-            let sentence = format!(
-                "no client that is known here takes a choice for {} alone",
-                named.join(", ")
-            );
-            let remedy = "name go, java, node or c++ in `clientLanguage`: C-core takes c++ in all its languages";
-            reading.note(choice.span, code::KEY_NOT_READ, sentence, remedy);
-            leave(choice);
+        let is_meant = |it: &&&str| is_for(languages, it);
+        let Some(version) = left.iter().find(is_meant).copied() else {
+            not_taken(reading, choice, languages);
             continue;
         };
-        let mut of_some = ["percentage", "clientHostname", "clientHostName"].into_iter();
-        let of_some = of_some.find_map(|it| Some((it, choice.get(it)?)));
-        if let Some((key, value)) = of_some {
-            let sentence = format!(
-                "by `{key}` this choice is for some clients alone; others take a later one"
-            );
-            reading.note(value.span, code::NOT_SEEN, sentence, "");
+        let condition = condition(choice);
+        match condition {
+            Some(("percentage", value)) if value.text() == Some("0") => {
+                let sentence = "by `percentage: 0` no client takes this choice";
+                let remedy = "leave it out, or raise `percentage`";
+                reading.find(value.span, code::KEY_NOT_READ, sentence, remedy);
+                leave(choice);
+                continue;
+            }
+            Some((key, value)) => {
+                let sentence = format!(
+                    "by `{key}` this choice is for some clients alone; others take a later one"
+                );
+                reading.note(value.span, code::NOT_SEEN, sentence, "");
+            }
+            None => left.retain(|it| !is_for(languages, it)),
         }
-        is_over = of_some.is_none() && languages.is_empty();
         taken.push((config, version));
     }
     if let Some((config, _)) = taken.first() {
@@ -80,19 +78,40 @@ pub fn taken<'n>(reading: &mut Reading<'_>, tree: &'n Node) -> Vec<(&'n Node, &'
     taken
 }
 
-/// The version that takes a choice for these languages: this one where it may, or else that of the first language that is
-/// known.
-fn client_of(languages: &[Node], own: &'static str) -> Option<&'static str> {
-    let is_for = |version: &str| {
-        let language = Client::of(version).language();
-        let mut named = languages.iter().filter_map(Node::text);
-        named.any(|it| it.eq_ignore_ascii_case(language))
-    };
-    if languages.is_empty() || is_for(own) {
-        return Some(own);
+/// Which clients take a choice besides its languages; a `percentage` of 100 is all of them.
+fn condition(choice: &Node) -> Option<(&'static str, &Node)> {
+    let names = ["percentage", "clientHostname", "clientHostName"];
+    let mut given = names
+        .into_iter()
+        .filter_map(|it| Some((it, choice.get(it)?)));
+    given.find(|(key, value)| *key != "percentage" || value.text() != Some("100"))
+}
+
+/// Whether a choice for these languages is for the client of this version.
+fn is_for(languages: &[Node], version: &str) -> bool {
+    let language = Client::of(version).language();
+    let mut named = languages.iter().filter_map(Node::text);
+    languages.is_empty() || named.any(|it| it.eq_ignore_ascii_case(language))
+}
+
+/// Tells of a choice that no client is left for.
+fn not_taken(reading: &mut Reading<'_>, choice: &Node, languages: &[Node]) {
+    leave(choice);
+    if GRPC.versions.iter().any(|it| is_for(languages, it)) {
+        let sentence =
+            "no client takes this choice: those before it are for all clients that it names";
+        let remedy = "move it before them";
+        reading.find(choice.span, code::KEY_NOT_READ, sentence, remedy);
+        return;
     }
-    let mut others = GRPC.versions.iter().copied();
-    others.find(|it| is_for(it))
+    let named: Vec<_> = languages.iter().filter_map(Node::text).collect();
+    let sentence = format!(
+        "no client that is known here takes a choice for {} alone",
+        named.join(", ")
+    );
+    let remedy =
+        "name go, java, node or c++ in `clientLanguage`: C-core takes c++ in all its languages";
+    reading.note(choice.span, code::KEY_NOT_READ, sentence, remedy);
 }
 
 /// Keys of a choice that is not taken are told with it.
