@@ -3,6 +3,8 @@
 //! A value that `values.yaml` of the chart has plainly is what the template gets where nothing else is given (`helm template`). Where another file of
 //! values beside it has another value, neither stands in.
 
+use std::collections::HashSet;
+
 use crate::document::{Node, Span, Together};
 use crate::hints::looks_like_retries;
 
@@ -15,38 +17,56 @@ pub fn value<'a>(
     together: &'a [Together<'a>],
     action: &str,
 ) -> Option<(String, &'a str)> {
-    let body = action.trim().strip_prefix("{{")?.strip_suffix("}}")?;
-    let mut parts = body
-        .trim_matches(['-', ' ', '\t'])
-        .split('|')
-        .map(str::trim);
-    let path: Vec<&str> = parts.next()?.strip_prefix(".Values.")?.split('.').collect();
-    let plain = ["quote", "squote", "int", "int64", "toString"];
-    if !parts.all(|it| plain.contains(&it)) {
-        return None;
-    }
+    let path = path(action)?;
     let (root, values) = values(file, together)?;
+    let text = at(values, &path).filter(|it| !it.is_empty())?;
+    // Which of several files of values an installation takes is not known.
+    let mut others = of_chart(root, together).filter_map(|it| at(it, &path));
+    others
+        .all(|it| it == text)
+        .then(|| (text.to_owned(), values.file))
+}
+
+/// Whether this takes a value that the files of its chart do not have.
+pub fn lacks(file: &str, together: &[Together<'_>], action: &str) -> bool {
+    let Some((path, (root, _))) = path(action).zip(values(file, together)) else {
+        return false;
+    };
+    of_chart(root, together).all(|it| at(it, &path).is_none())
+}
+
+/// The value that an action is, if it is nothing else.
+fn path(action: &str) -> Option<Vec<&str>> {
+    let body = action.trim().strip_prefix("{{")?.strip_suffix("}}")?;
+    let body = body.trim_matches(['-', ' ', '\t']);
+    let mut parts = body.split('|').map(str::trim);
+    let path = parts.next()?.strip_prefix(".Values.")?;
+    let plain = ["quote", "squote", "int", "int64", "toString"];
+    let is_plain = parts.all(|it| plain.contains(&it));
+    is_plain.then(|| path.split('.').collect())
+}
+
+/// What a file of values has there.
+fn at<'a>(values: &'a Together<'a>, path: &[&str]) -> Option<&'a str> {
     // What a template takes is not read by it: no key is asked for.
     let within = |node: &'a Node, name: &&str| {
         let (_, value) = node.entries().iter().find(|(key, _)| key.name == **name)?;
         Some(value)
     };
-    let of = |values: &'a Together<'a>| {
-        let mut trees = values.trees.iter();
-        trees
-            .find_map(|tree| path.iter().try_fold(tree, within))?
-            .text()
-    };
-    let text = of(values).filter(|it| !it.is_empty())?;
-    // Which of several files of values an installation takes is not known.
-    let is_other = |it: &&'a Together<'a>| {
+    let mut trees = values.trees.iter();
+    let node = trees.find_map(|tree| path.iter().try_fold(tree, within))?;
+    node.text().filter(|_| !node.is_null())
+}
+
+/// The files of values of the chart in this directory.
+fn of_chart<'a>(
+    root: &str,
+    together: &'a [Together<'a>],
+) -> impl Iterator<Item = &'a Together<'a>> {
+    together.iter().filter(move |it| {
         let name = it.file.strip_prefix(root);
         name.is_some_and(|name| is_values(name) && !name.contains("charts/"))
-    };
-    let mut others = together.iter().filter(is_other).filter_map(of);
-    others
-        .all(|it| it == text)
-        .then(|| (text.to_owned(), values.file))
+    })
 }
 
 /// Whether a file holds the values of a chart.
@@ -56,6 +76,36 @@ pub fn is_values(file: &str) -> bool {
         .strip_suffix(".yaml")
         .or_else(|| name.strip_suffix(".yml"));
     stem.is_some_and(|it| it.starts_with("values"))
+}
+
+/// Marks the values that templates of their chart take as asked for: what is told of them is told there.
+pub fn mark_taken(together: &[Together<'_>]) {
+    for template in together {
+        let Some(at) = template.file.rfind("templates/") else {
+            continue;
+        };
+        let values = of_chart(&template.file[..at], together);
+        let actions = template.text.split(".Values.").skip(1);
+        let ends = |c: char| !(c.is_alphanumeric() || "_.".contains(c));
+        let paths: HashSet<&str> = actions.filter_map(|it| it.split(ends).next()).collect();
+        for tree in values.flat_map(|it| it.trees) {
+            for path in &paths {
+                take(tree, path.trim_end_matches('.'));
+            }
+        }
+    }
+}
+
+fn take(values: &Node, path: &str) {
+    let mut node = values;
+    for name in path.split('.') {
+        let mut entries = node.entries().iter();
+        let Some((key, value)) = entries.find(|(key, _)| key.name == name) else {
+            return;
+        };
+        key.asked.set(true);
+        node = value;
+    }
 }
 
 /// The directory of the chart that a template belongs to, and its values.

@@ -62,6 +62,7 @@ pub fn check_and(
             .iter()
             .for_each(|(key, _)| key.asked.set(false));
     }
+    chart::mark_taken(&together);
     let mut checked = Checked::default();
     checked.tally.every = settings.every;
     checked.tally.every_mapping = settings.every_mapping;

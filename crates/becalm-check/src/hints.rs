@@ -3,11 +3,12 @@
 use crate::list::list;
 
 /// Parts of words that a configuration of retries has, in small letters and without separators.
-const STEMS: [&str; 9] = [
+const STEMS: [&str; 10] = [
     "retry",
     "retri",
     "attempt",
     "backoff",
+    "initialinterval",
     "hedg",
     "nextupstream",
     "redispatch",
@@ -48,6 +49,12 @@ pub fn word_of_text(text: &str) -> Option<&str> {
         let mut words = line.split(ends).filter(|it| !it.is_empty() && *it != "-");
         let first = words.next()?;
         let is_number = |it: &str| it.parse::<u32>().is_ok();
+        // A patch of JSON (RFC 6902), in a patch of kustomize.
+        if first == "path" && text.contains("op") {
+            let path = line.split_once("path").map_or("", |(_, it)| it);
+            let path = path.trim_matches(|c: char| c.is_whitespace() || ":,\"'".contains(c));
+            return path.split('/').find(|it| looks_like_retries(it));
+        }
         let is_next = first.contains("_next_upstream") && !first.starts_with(['#', '/']);
         let is_own =
             IN_TEXTS.contains(&first) || first == "retries" && words.next().is_some_and(is_number);

@@ -72,8 +72,8 @@ pub(crate) struct Tally {
     pub beyond: All,
     /// What mappings that are not kept could not say, by their files.
     pub lost: BTreeMap<String, Vec<Span>>,
-    /// Notes about systems that were told.
-    told: HashSet<(&'static str, &'static str)>,
+    /// Notes about systems that were told: the system, the code, the remedy.
+    told: HashSet<(&'static str, &'static str, String)>,
 }
 
 impl Tally {
@@ -118,9 +118,9 @@ impl Tally {
         self.mappings += more;
     }
 
-    /// Whether a note of this code about a system is the first.
-    pub fn is_first(&mut self, system: &'static str, code: &'static str) -> bool {
-        self.told.insert((system, code))
+    /// Whether a note about a system is the first of its code and remedy.
+    pub fn is_first(&mut self, system: &'static str, note: &Finding) -> bool {
+        self.told.insert((system, note.code, note.remedy.clone()))
     }
 }
 

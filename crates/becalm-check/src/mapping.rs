@@ -97,6 +97,14 @@ fn line<S: Serializer>(span: &Option<Span>, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Origin {
+    /// Of a value that is not known here.
+    pub(crate) fn unknown<T>(told: &Told<T>) -> Option<Self> {
+        match told {
+            Told::Unknown(span, text) => Some(Self::Unknown(*span, text.clone())),
+            Told::Absent | Told::Is(..) => None,
+        }
+    }
+
     /// An origin in another file than the retries: the finding stands at `at`, where they are configured, and names that file and line.
     pub(crate) fn of_file(self, file: &str, span: Span, at: Span) -> Self {
         let line = span.line;
@@ -164,6 +172,16 @@ impl Draft {
         let how = format!("{retries} retries and the first try");
         self.origin("attempts", Origin::Derived(span, how));
         attempts
+    }
+
+    /// Takes a number of retries; one that is absent or unknown leaves the default.
+    pub(crate) fn told_retries(&mut self, told: Told<u32>) {
+        match told {
+            Told::Is(retries, span) => {
+                self.retries(retries, span);
+            }
+            told => self.set("attempts", told, |_, _| {}),
+        }
     }
 
     /// Takes how long all attempts may take together; 0 is without a bound.

@@ -270,6 +270,18 @@ impl<'a> Reading<'a> {
             let Document { file, together, .. } = self.document;
             let given = chart::value(file, together, shown);
             let parsed = given.and_then(|(it, values)| Some((parse(it.trim())?, it, values)));
+            if let (Some((it, values)), None) = (chart::value(file, together, shown), &parsed) {
+                let sentence = format!("`{it}`, as {values} has it, is not {form}");
+                self.find(span, self.misread, sentence, format!("write {form}"));
+                return Told::Unknown(span, shown.to_owned());
+            }
+            if chart::lacks(file, together, shown) {
+                let sentence =
+                    format!("no file of the chart's values has `{shown}`, which is left empty");
+                let remedy = "add the value to `values.yaml`, or leave this out";
+                self.find(span, code::NOT_UNDERSTOOD, sentence, remedy);
+                return Told::Unknown(span, shown.to_owned());
+            }
             if let Some((value, it, values)) = parsed {
                 let sentence = format!(
                     "`{shown}` is filled in elsewhere; {it}, as {values} has it, stands in"
@@ -334,7 +346,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Counts as many findings, and keeps the first of each kind: nothing changes them any more. What stands in the file below is
-    /// told of that one, and what is so in the whole system once.
+    /// told of that one, and what is so in the whole system once, with each
+    /// remedy: a system may have several servers.
     fn settle(&mut self, many: usize) {
         self.passed += many;
         self.mapped = self.mapped.saturating_sub(many);
@@ -343,7 +356,7 @@ impl<'a> Reading<'a> {
                 below.settle(&mut finding);
             }
             let code = finding.code;
-            if weight::is_of_system(&finding) && !self.tally.is_first(self.system.name, code) {
+            if weight::is_of_system(&finding) && !self.tally.is_first(self.system.name, &finding) {
                 continue;
             }
             let is_counted = self.below.is_none() && !weight::may_change(code);

@@ -234,8 +234,9 @@ fn gather<'n>(
         return;
     }
     for item in node.items() {
-        if let Some(named) = named(item, path.last()) {
-            left.keys.extend(path.left(named, told));
+        let parent = path.last();
+        if let Some(here) = named(item, parent).or_else(|| assigned(item, parent)) {
+            left.keys.extend(path.left(here, told));
         }
         gather(item, told, path, left);
     }
@@ -297,6 +298,13 @@ fn named<'n>(item: &'n Node, parent: &str) -> Option<(&'n str, Span)> {
     Some((text, name.span))
 }
 
+/// A variable of a list: `RETRIES=3`, of a service of Compose or of a generator of kustomize.
+fn assigned<'n>(item: &'n Node, parent: &str) -> Option<(&'n str, Span)> {
+    let (name, _) = item.text()?.split_once('=')?;
+    let is_list = ["environment", "literals"].contains(&parent);
+    (is_list && looks_like_retries(name)).then_some((name, item.span))
+}
+
 /// What a patch of JSON (RFC 6902) sets: by its path, or within its value.
 fn patched(node: &Node) -> Option<(&str, Span)> {
     let path = node.get("op").and(node.get("path"))?;
@@ -318,11 +326,14 @@ fn header(node: &Node) -> Option<(&str, Span)> {
 fn whose(file: &str, tree: &Node) -> String {
     let text = |key: &str| tree.get(key).and_then(Node::text);
     let has = |path: &[&str]| tree.at(path).is_some();
+    let is_container = |(_, it): &(_, Node)| it.get("image").or_else(|| it.get("build")).is_some();
+    let services = tree.get("services").map_or(&[][..], Node::entries);
+    let is_compose = has(&["version"]) && has(&["services"]) || services.iter().any(is_container);
     let is_of_polly = |it: &Node| it.get("MaxRetryAttempts").is_some();
     let known = [
         (is_values(file), "the `values.yaml` of a Helm chart"),
         (tree.walk().any(is_of_polly), "Polly"),
-        (has(&["services"]) && has(&["version"]), "Compose"),
+        (is_compose, "Compose"),
         (has(&["spring"]), "Spring"),
         (
             has(&["entryPoints"]) && has(&["providers"]),

@@ -45,7 +45,9 @@ pub fn severity(mapping: &Mapping, system: &System, lint: &str, has_remedy: bool
         "hints-ignored" | "concurrency-alone" => Severity::Note,
         "repeats-non-idempotent" => Severity::Warning,
         // Of many attempts there can be fewer.
-        "no-budget" if is_elsewhere && mapping.policy.attempts > FEW => Severity::Warning,
+        "no-budget" | "hedge-without-budget" if is_elsewhere && mapping.policy.attempts > FEW => {
+            Severity::Warning
+        }
         _ if is_elsewhere => Severity::Note,
         _ if has_remedy => Severity::Warning,
         _ => Severity::Note,

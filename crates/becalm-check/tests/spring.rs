@@ -37,6 +37,22 @@ resilience4j:
       a: {waitDuration: 1s}
 ";
 
+#[test]
+fn places_of_a_list_are_read_with_it() {
+    let text = "resilience4j.retry.instances.a.max-attempts=3\nresilience4j.retry.instances.a.retry-exceptions[0]=java.net.ConnectException\n\
+                resilience4j.retry.instances.a.retry-exceptions[1]=java.io.IOException\n";
+    let checked = of(&[("application.properties", text)]);
+    assert!(
+        !codes(&checked).contains(&"retries-not-read"),
+        "{checked:#?}"
+    );
+    let other = of(&[(
+        "application.properties",
+        &text.replace("retry-exceptions", "retry-errors"),
+    )]);
+    assert!(codes(&other).contains(&"retries-not-read"), "{other:#?}");
+}
+
 /// *Profile Specific Files* of Spring Boot's reference.
 #[test]
 fn a_file_of_a_profile_is_read_on_top_of_the_one_without() {

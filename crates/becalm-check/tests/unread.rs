@@ -328,6 +328,9 @@ fn settings_in_texts_and_in_lists_of_names_are_told() {
         ingress("haproxy.org/backend-config-snippet: |\n      retry-on all-retryable-errors"),
         "apiVersion: kuma.io/v1alpha1\nkind: MeshProxyPatch\nspec: {default: {appendModifications: [{virtualHost: {value: \"a: 1\\nretry_policy: {retry_on: 5xx}\"}}]}}".into(),
         "kind: Deployment\nspec: {containers: [{env: [{name: KONG_NGINX_PROXY_PROXY_NEXT_UPSTREAM, value: error}]}]}".into(),
+        "kind: Kustomization\npatches:\n- target: {kind: VirtualService}\n  patch: |-\n    - op: replace\n      path: /spec/http/0/retries/attempts\n      value: 5\n".into(),
+        "kind: Kustomization\nconfigMapGenerator:\n- {name: env, literals: [LOG=info, HTTP_MAX_RETRIES=5]}\n".into(),
+        "services: {api: {image: api, environment: [DB_RETRY_ATTEMPTS=10]}}\n".into(),
         "kind: EnvoyPatchPolicy\nspec: {jsonPatches: [{operation: {op: add, path: /virtual_hosts/0/retry_policy, value: {a: 1}}}]}".into(),
     ] {
         assert!(is_named("a.yaml", &text), "{text}\n{:?}", of("a.yaml", &text));
@@ -339,6 +342,7 @@ fn settings_in_texts_and_in_lists_of_names_are_told() {
     for text in [
         ingress("description: |\n      what retries, and when\n      retries are made"),
         ingress("script: |\n      # proxy_next_upstream off;"),
+        ingress("list: |\n      path: /var/log/app"),
     ] {
         assert!(!is_named("a.yaml", &text), "{text}");
     }

@@ -174,17 +174,24 @@ fn what_istioctl_prints_is_of_envoy() {
 
 #[test]
 fn annotations_of_linkerd_count_where_it_reads_them() {
-    let of_kind = |kind: &str| {
+    let of_kind = |version: &str, kind: &str| {
         let text = format!(
-            "apiVersion: v1\nkind: {kind}\nmetadata:\n  name: shop\n  annotations: {{retry.linkerd.io/http: 5xx, retry.linkerd.io/limit: \"9\"}}\n"
+            "apiVersion: {version}\nkind: {kind}\nmetadata:\n  name: shop\n  annotations: {{retry.linkerd.io/http: 5xx, retry.linkerd.io/limit: \"9\"}}\n"
         );
         of("a.yaml", &text)
     };
-    for kind in ["Service", "EgressNetwork", "HTTPRoute", "GRPCRoute"] {
-        assert_eq!(of_kind(kind).mappings[0].policy.attempts, 10, "{kind}");
+    for (version, kind) in [
+        ("v1", "Service"),
+        ("policy.linkerd.io/v1alpha1", "EgressNetwork"),
+        ("policy.linkerd.io/v1beta3", "HTTPRoute"),
+        ("gateway.networking.k8s.io/v1", "HTTPRoute"),
+        ("gateway.networking.k8s.io/v1", "GRPCRoute"),
+    ] {
+        let checked = of_kind(version, kind);
+        assert_eq!(checked.mappings[0].policy.attempts, 10, "{kind}");
     }
-    for kind in ["Namespace", "Deployment"] {
-        let checked = of_kind(kind);
+    for (version, kind) in [("v1", "Namespace"), ("apps/v1", "Deployment")] {
+        let checked = of_kind(version, kind);
         assert_eq!(
             (codes(&checked), checked.mappings.len()),
             (vec!["key-not-read"], 0)

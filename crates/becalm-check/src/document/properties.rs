@@ -5,6 +5,12 @@
 use super::node::{Asked, Key, Node, Span, Value};
 use crate::hints::looks_like_retries;
 
+/// The list that a key is a place of: `a.b` of `a.b[0]`.
+fn list(name: &str) -> Option<&str> {
+    let (list, place) = name.strip_suffix(']')?.rsplit_once('[')?;
+    place.bytes().all(|it| it.is_ascii_digit()).then_some(list)
+}
+
 /// The documents of a file.
 pub fn documents(text: &str) -> Vec<Node> {
     let mut all = vec![Vec::new()];
@@ -40,7 +46,11 @@ pub fn documents(text: &str) -> Vec<Node> {
         );
         let mut key = Key::new(key_span, name);
         if looks_like_retries(name) {
-            key.asked = Asked::watched();
+            let before = all.last().and_then(|it| it.last());
+            let same =
+                before.filter(|(it, _)| list(name).is_some_and(|own| list(&it.name) == Some(own)));
+            // A reader asks for a list, and not for each of its places.
+            key.asked = same.map_or_else(Asked::watched, |(it, _)| it.asked.clone());
         }
         let value = Value::Scalar {
             text: value.to_owned(),

@@ -12,7 +12,7 @@ use becalm::Budget;
 use becalm::retry_on::Methods;
 
 use super::envoy::{KEYS, Words, policy, timeouts};
-use super::kubernetes::{Annotations, REFUSES, check, is_of};
+use super::kubernetes::{Annotations, REFUSES, check, is_built_in, is_of};
 use crate::code::{self, Code};
 use crate::document::{Document, Node, Span};
 use crate::evidence::Evidence;
@@ -179,13 +179,12 @@ fn words(reading: &mut Reading<'_>, retry: &Node) -> Words {
 
 fn of_ingress(reading: &mut Reading<'_>) {
     let document = reading.document;
-    let kind = document.at(&["kind"]).and_then(Node::text).unwrap_or("?");
     let own = Annotations::of(&document, PREFIX, ANNOTATIONS);
     own.check(reading, |name| match name {
         "max-retries" => "Service",
         _ => "Ingress",
     });
-    if kind != "Ingress" {
+    if !is_built_in(&document, "Ingress") {
         return;
     }
     // What is not understood is passed over.

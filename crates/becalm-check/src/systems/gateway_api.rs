@@ -12,7 +12,7 @@ use becalm::hint::HintMode;
 use becalm::retry_on::{Codes, Failures, RetryOn, Statuses};
 use becalm::{Budget, Jitter, Policy};
 
-use super::kubernetes::{REFUSES, check, is_of, is_same};
+use super::kubernetes::{REFUSES, check, is_a, is_of, is_same};
 use super::methods;
 use super::resources::Resources;
 use crate::code;
@@ -257,7 +257,7 @@ fn budget<'a>(
     let is_about = |it: &Node, name: &str| {
         let targets = it.list(&["spec", "targetRefs"]);
         let mut targets = targets.iter().filter_map(|it| it.get("name")?.text());
-        let is_policy = it.get("kind").and_then(Node::text) == Some("XBackendTrafficPolicy");
+        let is_policy = is_a(it, "XBackendTrafficPolicy", &[EXPERIMENTAL]);
         is_policy && targets.any(|target| is_same(name, target))
     };
     let file = reading.document.file;
@@ -287,6 +287,9 @@ fn bounded(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, constraint: 
         constraint.at(&["minRetryRate", "interval"]),
         "a duration such as 1s",
     );
+    let times = [Origin::unknown(&interval), Origin::unknown(&each)];
+    let unknown = Origin::unknown(&percent).or_else(|| Origin::unknown(&count));
+    let unknown = unknown.or_else(|| times.into_iter().flatten().next());
     let share = percent.known().unwrap_or(20.0).clamp(0.0, 100.0) / 100.0;
     let asked = interval.known().unwrap_or(Duration::from_secs(10));
     let ttl = asked.clamp(Duration::from_secs(1), Duration::from_secs(60));
@@ -309,7 +312,7 @@ fn bounded(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, constraint: 
             .ttl(ttl)
             .floor_per_second(floor.clamp(0.0, 10_000.0)),
     );
-    draft.origin("budget", Origin::Line(key.span));
+    draft.origin("budget", unknown.unwrap_or(Origin::Line(key.span)));
     if ttl != asked {
         let why = "a window of a policy is at most a minute long";
         draft.lose("budget.interval", why, Some(key.span));

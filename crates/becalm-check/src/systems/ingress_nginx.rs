@@ -11,11 +11,11 @@ use std::time::Duration;
 use becalm::Policy;
 use becalm::retry_on::{Methods, RetryOn};
 
-use super::kubernetes::{Annotations, texts_alone};
+use super::kubernetes::{Annotations, is_a, is_built_in, texts_alone};
 use super::methods::connecting;
 use super::nginx;
 use crate::code;
-use crate::document::{Document, Key, Node, Span, Together};
+use crate::document::{Document, Key, Node, Span, Together, Value};
 use crate::evidence::Evidence;
 use crate::hints::looks_like_retries;
 use crate::list::list;
@@ -23,6 +23,7 @@ use crate::mapping::{Draft, Origin};
 use crate::meant::{did_you_mean, slip_of};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Remedies, Schema, System};
+use crate::template::is_placeholder;
 use crate::told::Told;
 
 pub(super) const INGRESS_NGINX: System = System {
@@ -106,7 +107,7 @@ impl<'a> Controller<'a> {
 }
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {
-    let is_ingress = document.says(&["kind"], "Ingress");
+    let is_ingress = is_built_in(document, "Ingress");
     is_ingress && annotations(document).first().is_some()
         || document.tree.is_some_and(|it| settings(it).is_some())
 }
@@ -117,7 +118,7 @@ fn annotations<'a>(document: &Document<'a>) -> Annotations<'a, 'static> {
 
 /// Of a `ConfigMap`, or of the values of the chart, perhaps as that of another one.
 fn settings(tree: &Node) -> Option<&Node> {
-    let data = if tree.get("kind").and_then(Node::text) == Some("ConfigMap") {
+    let data = if is_a(tree, "ConfigMap", &[""]) {
         tree.get("data")
     } else {
         let within = tree.get("ingress-nginx").unwrap_or(tree);
@@ -193,7 +194,7 @@ fn of_ingress<'a>(reading: &mut Reading<'a>, controller: Controller<'a>) {
 }
 
 fn of_controller(reading: &mut Reading<'_>, own: &Node) {
-    let is_map = reading.document.says(&["kind"], "ConfigMap");
+    let is_map = is_built_in(&reading.document, "ConfigMap");
     let mut span = own.span;
     let is_about =
         |key: &Key| looks_like_retries(&key.name) || slip_of(&key.name, SETTINGS).is_some();
@@ -279,10 +280,22 @@ fn bounds<'n>(
 
 /// What is repeated; `None` of `off`.
 fn repeated(reading: &mut Reading<'_>, draft: &mut Draft, words: Option<&Node>) -> Option<RetryOn> {
-    if let Some(node) = words {
-        draft.origin("retry_on", Origin::Line(node.span));
-    }
-    nginx::next_upstream(reading, words)
+    let form = "words such as `error timeout`";
+    let told = reading.told(words, form, |it| {
+        (!is_placeholder(it)).then(|| it.to_owned())
+    });
+    let filled = match told {
+        Told::Is(text, span) => {
+            draft.origin("retry_on", Origin::Line(span));
+            let value = Value::Scalar { text, quoted: true };
+            Some(Node { span, value })
+        }
+        told => {
+            draft.set("retry_on", told, |_, _| {});
+            None
+        }
+    };
+    nginx::next_upstream(reading, filled.as_ref())
 }
 
 /// All methods, where the controller is told so.

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use super::kubernetes::{Annotations, is_of};
+use super::kubernetes::{Annotations, is_built_in, is_of};
 use super::methods::connecting;
 use super::nginx;
 use crate::code;
@@ -224,7 +224,7 @@ fn of_annotations(reading: &mut Reading<'_>) {
     let document = reading.document;
     let own = Annotations::of(&document, PREFIX, ANNOTATIONS);
     own.check(reading, |_| "Service");
-    if !document.says(&["kind"], "Service") {
+    if !is_built_in(&document, "Service") {
         return;
     }
     // What is no number is passed over.

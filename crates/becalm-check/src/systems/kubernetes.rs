@@ -68,6 +68,38 @@ pub fn is_of(document: &Document<'_>, group: &str) -> bool {
     version.is_some_and(|it| it.split_once('/').is_some_and(|(it, _)| it == group))
 }
 
+/// Whether a resource is of this kind, of one of these groups in any version; the core group is "". Groups have kinds of the same name:
+/// Knative has a `Service` and an `Ingress` of its own.
+pub fn is_a(resource: &Node, kind: &str, groups: &[&str]) -> bool {
+    let text = |key| resource.get(key).and_then(Node::text);
+    let group = text("apiVersion").map(|it| it.split_once('/').map_or("", |(group, _)| group));
+    text("kind") == Some(kind) && group.is_none_or(|it| groups.contains(&it))
+}
+
+/// The groups of the `Ingress` of Kubernetes, today and up to 1.21.
+pub const INGRESS: &[&str] = &["networking.k8s.io", "extensions"];
+
+/// Whether it is of a kind that Kubernetes has itself.
+pub fn is_built_in(document: &Document<'_>, kind: &str) -> bool {
+    let groups = if kind == "Ingress" { INGRESS } else { &[""] };
+    document.tree.is_some_and(|it| is_a(it, kind, groups))
+}
+
+/// The kind of a resource, with its group where Kubernetes has a kind of this name itself.
+pub fn kind_of(document: &Document<'_>) -> String {
+    let text = |key| document.at(&[key]).and_then(Node::text);
+    let kind = text("kind").unwrap_or("?");
+    let group = text("apiVersion").and_then(|it| it.split_once('/'));
+    match group {
+        Some((group, _))
+            if ["Service", "Ingress"].contains(&kind) && !is_built_in(document, kind) =>
+        {
+            format!("{kind} of {group}")
+        }
+        _ => kind.to_owned(),
+    }
+}
+
 /// Whether two names of a service are the same, one of them perhaps in full:
 /// `orders` and `orders.shop.svc.cluster.local`.
 pub fn is_same(one: &str, other: &str) -> bool {
@@ -134,8 +166,7 @@ impl<'a, 'k> Annotations<'a, 'k> {
     /// numbers, which Kubernetes refuses.
     pub fn check(&self, reading: &mut Reading<'_>, owner: impl Fn(&str) -> &'static str) {
         let title = reading.system.title;
-        let kind = reading.document.at(&["kind"]);
-        let kind = kind.and_then(Node::text).unwrap_or("?");
+        let kind = kind_of(&reading.document);
         for (name, key, node) in &self.all {
             key.asked.set(true);
             let owner = owner(name);

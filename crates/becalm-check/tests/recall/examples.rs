@@ -174,13 +174,27 @@ pub const TREES: &[Tree] = &[
                 "disableRetryOnNetworkError": true}}},
             "services": {"orders": {"loadBalancer": {"serversTransport": "quick", "servers": [{"url": "http://10.0.0.1"}, {"url": "http://10.0.0.2"}]}}},
             "serversTransports": {"quick": {"forwardingTimeouts": {"dialTimeout": "1s", "responseHeaderTimeout": "2s"}}}}}"#,
-        keys: &["retry", "attempts", "disableRetryOnNetworkError"],
+        keys: &[
+            "retry",
+            "attempts",
+            "initialInterval",
+            "disableRetryOnNetworkError",
+        ],
+    },
+    Tree {
+        name: "traefik-static.yaml",
+        text: r#"{"entryPoints": {"web": {"address": ":80", "transport": {"respondingTimeouts": {"readTimeout": "60s"}}}},
+            "providers": {"file": {"filename": "/etc/traefik/traefik-static.yaml", "watch": true}, "providersThrottleDuration": "2s"},
+            "accessLog": {"filters": {"retryAttempts": true, "minDuration": "10ms"}},
+            "http": {"middlewares": {"again": {"retry": {"attempts": 3, "initialInterval": "200ms", "timeout": "10s"}}},
+                "routers": {"orders": {"rule": "Host(`orders.example.com`)", "middlewares": ["again"], "service": "orders"}}}}"#,
+        keys: &["retry", "attempts", "initialInterval"],
     },
     Tree {
         name: "traefik-middleware.yaml",
         text: r#"{"apiVersion": "traefik.io/v1alpha1", "kind": "Middleware", "metadata": {"name": "again", "namespace": "shop"},
             "spec": {"retry": {"attempts": 3, "initialInterval": "200ms", "timeout": "10s"}}}"#,
-        keys: &["retry", "attempts"],
+        keys: &["retry", "attempts", "initialInterval"],
     },
     Tree {
         name: "compose.yaml",
@@ -349,6 +363,34 @@ pub const TREES: &[Tree] = &[
         ],
     },
     Tree {
+        name: "hedging.json",
+        text: r#"{"Logging": {"LogLevel": {"Default": "Information"}}, "Orders": {"Resilience": {
+            "TotalRequestTimeout": {"Timeout": "00:00:20"}, "Hedging": {"MaxHedgedAttempts": 2, "Delay": "00:00:01"},
+            "Endpoint": {"Timeout": {"Timeout": "00:00:03"},
+                "CircuitBreaker": {"FailureRatio": 0.2, "MinimumThroughput": 50, "SamplingDuration": "00:01:00", "BreakDuration": "00:00:10"}}}}}"#,
+        keys: &["Hedging", "MaxHedgedAttempts", "Delay"],
+    },
+    Tree {
+        name: "shop/templates/ingress.yaml",
+        text: r#"{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "shop", "annotations": {
+            "nginx.ingress.kubernetes.io/proxy-next-upstream": "{{ .Values.orders.words }}",
+            "nginx.ingress.kubernetes.io/proxy-next-upstream-tries": "{{ .Values.orders.tries }}",
+            "nginx.ingress.kubernetes.io/proxy-next-upstream-timeout": "10",
+            "nginx.ingress.kubernetes.io/proxy-read-timeout": "2"}},
+            "spec": {"ingressClassName": "nginx", "rules": [{"http": {"paths": [{"path": "/", "pathType": "Prefix",
+                "backend": {"service": {"name": "orders", "port": {"number": 80}}}}]}}]}}"#,
+        keys: &[
+            "nginx.ingress.kubernetes.io/proxy-next-upstream",
+            "nginx.ingress.kubernetes.io/proxy-next-upstream-tries",
+            "nginx.ingress.kubernetes.io/proxy-next-upstream-timeout",
+        ],
+    },
+    Tree {
+        name: "shop/values.yaml",
+        text: r#"{"orders": {"image": {"tag": "1"}, "words": "error timeout http_503", "tries": 2}, "stock": {"replicas": 2}}"#,
+        keys: &["words", "tries"],
+    },
+    Tree {
         name: "grpcroute.yaml",
         text: r#"{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GRPCRoute", "metadata": {"name": "stock", "annotations": {
             "retry.linkerd.io/grpc": "unavailable", "retry.linkerd.io/limit": "2",
@@ -391,4 +433,10 @@ pub const TREES: &[Tree] = &[
                 "filters": [{"name": "Retry", "args": {"retries": 2, "series": "SERVER_ERROR", "methods": "GET", "cacheBody": true}}]}]}}}}}}"#,
         keys: &["retries"],
     },
+];
+
+/// What is checked together with an example.
+pub const BESIDE: [(&str, &str); 2] = [
+    ("shop/templates/ingress.yaml", "shop/values.yaml"),
+    ("shop/values.yaml", "shop/templates/ingress.yaml"),
 ];

@@ -158,14 +158,73 @@ pub const LINES: &[Lines] = &[
         text: "[http.routers.orders]\nrule = \"Host(`orders.example.com`)\"\nmiddlewares = [\"again\"]\nservice = \"orders\"\n\
                [http.middlewares.again.retry]\nattempts = 3\ninitialInterval = \"200ms\"\ntimeout = \"10s\"\n\
                [http.services.orders.loadBalancer]\npassHostHeader = false\n",
-        settings: &[Setting {
-            word: "attempts",
-            off: &["attempts = 1"],
-            others: &["attempts = \"three\"", "attempts = [3]"],
-            elsewhere: &[],
-        }],
+        settings: &[
+            Setting {
+                word: "attempts",
+                off: &["attempts = 1"],
+                others: &["attempts = \"three\"", "attempts = [3]"],
+                elsewhere: &[],
+            },
+            Setting {
+                word: "initialInterval",
+                off: &["initialInterval = 0"],
+                others: &["initialInterval = \"soon\"", "initialInterval = [1]"],
+                elsewhere: &[],
+            },
+        ],
         is_head: |line| line.starts_with('['),
         has_top: true,
+    },
+    Lines {
+        name: "shop.zone",
+        text: r#"$ORIGIN shop.example.
+@ 300 IN SOA ns hostmaster 1 2 3 4 5
+_grpc_config.orders 300 IN TXT ( "grpc_config=[{\"serviceConfig\":{"
+  "\"methodConfig\":[{\"name\":[{\"service\":\"shop.v1.Orders\"}],"
+  "\"timeout\": \"5s\","
+  "\"retryPolicy\":{"
+  "\"maxAttempts\": 3,"
+  "\"initialBackoff\": \"0.1s\","
+  "\"backoffMultiplier\": 3,"
+  "\"maxBackoff\": \"2s\",\"retryableStatusCodes\":[\"UNAVAILABLE\"]}}],"
+  "\"retryThrottling\": {\"maxTokens\":20,\"tokenRatio\":0.1},"
+  "\"loadBalancingPolicy\":\"round_robin\"}}]" )
+orders 300 IN A 10.0.0.1
+"#,
+        settings: &[
+            Setting {
+                word: r#""\"maxAttempts\":"#,
+                off: &[r#"  "\"maxAttempts\": 1,""#],
+                others: &[
+                    r#"  "\"maxAttempts\": \"three\",""#,
+                    r#"  "\"maxAttempts\": [3],""#,
+                ],
+                elsewhere: &[],
+            },
+            Setting {
+                word: r#""\"initialBackoff\":"#,
+                off: &[r#"  "\"initialBackoff\": \"0s\",""#],
+                others: &[
+                    r#"  "\"initialBackoff\": 1,""#,
+                    r#"  "\"initialBackoff\": {},""#,
+                ],
+                elsewhere: &[],
+            },
+            Setting {
+                word: r#""\"backoffMultiplier\":"#,
+                off: &[r#"  "\"backoffMultiplier\": 1,""#],
+                others: &[r#"  "\"backoffMultiplier\": \"many\",""#],
+                elsewhere: &[],
+            },
+            Setting {
+                word: r#""\"retryThrottling\":"#,
+                off: &[],
+                others: &[r#"  "\"retryThrottling\": 3,""#],
+                elsewhere: &[],
+            },
+        ],
+        is_head: |line| line.ends_with("{\""),
+        has_top: false,
     },
     Lines {
         name: "compose.yml",

@@ -6,6 +6,7 @@
 mod examples;
 mod line_examples;
 mod lines;
+mod placeholders;
 mod precision;
 mod trees;
 
@@ -28,7 +29,13 @@ pub struct Mutant {
 
 /// What is found in a file.
 pub fn of(name: &str, text: &str) -> Checked {
-    check(&[File::new(name, text)], &Settings::default())
+    let beside = examples::BESIDE.iter().filter(|(it, _)| *it == name);
+    let beside = beside.filter_map(|(_, other)| {
+        let other = examples::TREES.iter().find(|it| it.name == *other)?;
+        Some(File::new(other.name, other.text))
+    });
+    let files: Vec<_> = [File::new(name, text)].into_iter().chain(beside).collect();
+    check(&files, &Settings::default())
 }
 
 /// The findings of a file but notes, those of a policy apart, and what it configures; without their places.
@@ -152,10 +159,11 @@ fn what_is_wrong_is_told() {
 }
 
 /// Systems that repeat a POST without being asked to, where no key of a file can say otherwise.
-const BY_THEMSELVES: [(&str, &str); 5] = [
+const BY_THEMSELVES: [(&str, &str); 6] = [
     ("dapr-defaults.yaml", "repeats-non-idempotent"),
     ("dapr.yaml", "repeats-non-idempotent"),
     ("appsettings.json", "repeats-non-idempotent"),
+    ("hedging.json", "repeats-non-idempotent"),
     ("config.ini", "repeats-non-idempotent"),
     ("roles.ini", "repeats-non-idempotent"),
 ];

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::document::{Node, Together};
+use crate::systems::kubernetes::is_a;
 
 /// Of the files of one check.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ impl<'a> Files<'a> {
         let all = together
             .iter()
             .flat_map(|it| it.trees.iter().map(|tree| (it.file, tree)));
-        let is_own = |tree: &Node| tree.get("kind").and_then(Node::text) == Some("Resiliency");
+        let is_own = |tree: &Node| is_a(tree, "Resiliency", &["dapr.io"]);
         for (file, tree) in all.filter(|(_, tree)| is_own(tree)) {
             let targets = tree.at(&["spec", "targets"]).into_iter();
             let named = targets

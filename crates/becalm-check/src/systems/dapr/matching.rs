@@ -15,12 +15,14 @@ const FIELDS: &[&str] = list!("httpStatusCodes gRPCStatusCodes");
 /// What is repeated: each failure without an answer, and what is listed of answers, or all.
 pub fn read(reading: &mut Reading<'_>, draft: &mut Draft, matching: Option<(&Key, &Node)>) {
     let node = matching.map(|(_, it)| it);
+    let mut unknown = None;
     check(reading, node, "`matching`", FIELDS);
     let mut list = |name: &str, least: u16, most: u16| {
         let given = node.and_then(|it| it.get(name))?;
         text(reading, given);
         let form = format!("a list such as 4,14-16 of numbers from {least} to {most}");
         let told = reading.told(Some(given), &form, |it| ranges(it, least, most));
+        unknown = Origin::unknown(&told).or(unknown.take());
         told.known().filter(|it| !it.is_empty())
     };
     let statuses = list(FIELDS[0], 100, 599);
@@ -51,8 +53,10 @@ pub fn read(reading: &mut Reading<'_>, draft: &mut Draft, matching: Option<(&Key
                 .fold(Failures::default(), Failures::and),
         );
     draft.policy.retry_on = lists.into();
-    if let Some((key, _)) = matching.filter(|_| is_listed) {
-        draft.origin("retry_on", Origin::Line(key.span));
+    let said = matching.filter(|_| is_listed);
+    let said = said.map(|(key, _)| Origin::Line(key.span));
+    if let Some(origin) = said.or(unknown) {
+        draft.origin("retry_on", origin);
     }
 }
 

@@ -17,6 +17,7 @@ use crate::mapping::{Draft, Origin};
 use crate::reading::{Reading, go_duration};
 use crate::systems::cenkalti::{constant, exponential};
 use crate::systems::kubernetes::{check, is_number};
+use crate::template::is_placeholder;
 use crate::told::Told;
 
 const RETRY: &[&str] = list!("policy duration maxInterval maxRetries matching");
@@ -117,9 +118,11 @@ impl<'n> Policies<'n> {
 
     fn end(&self, reading: &mut Reading<'_>, target: &Target<'_>, mut draft: Draft, span: Span) {
         if let Some((_, timeout)) = self.named(reading, "timeouts", target.timeout) {
-            let told = go_text(timeout);
-            if let Some(told) = told {
+            let text = timeout.text().unwrap_or_default();
+            if let Some(told) = go_text(timeout) {
                 draft.attempt_timeout(Told::Is(told, timeout.span));
+            } else if is_placeholder(text) {
+                draft.attempt_timeout(Told::Unknown(timeout.span, text.to_owned()));
             }
         }
         if let Some((key, node)) = self.named(reading, "circuitBreakers", target.breaker) {

@@ -58,6 +58,10 @@ fn copies(reading: &mut Reading<'_>, draft: &mut Draft, options: Options<'_>) {
             None => timespan(it).map(Some),
         }
     });
+    let unknown = [
+        ("attempts", Origin::unknown(&copies)),
+        ("hedge", Origin::unknown(&delay)),
+    ];
     let asked = copies.known().unwrap_or(1);
     let delay = delay.known().unwrap_or(Some(Duration::from_secs(2)));
     draft.policy.attempts = asked + 1;
@@ -68,6 +72,11 @@ fn copies(reading: &mut Reading<'_>, draft: &mut Draft, options: Options<'_>) {
         draft.lose("MaxHedgedAttempts", why, Some(key.span));
     }
     draft.origin("hedge", Origin::Line(key.span));
+    for (name, origin) in unknown {
+        if let Some(origin) = origin {
+            draft.origin(name, origin);
+        }
+    }
     draft.policy.hedge =
         delay.map(|delay| Hedge::after(delay.min(LATEST)).copies(asked.min(MOST_COPIES)));
     let total = draft.policy.deadline.unwrap_or_default();

@@ -33,7 +33,7 @@ pub(super) const DOTNET_RESILIENCE: System = System {
     form: Form::Tree,
     remedies: REMEDIES,
     fewer: Some("lower `MaxRetryAttempts`"),
-    elsewhere: &["no-budget", "breaker-no-jitter"],
+    elsewhere: &["no-budget", "hedge-without-budget", "breaker-no-jitter"],
     follows: Follows::Attempts,
     schema: Schema::OPEN,
 };

@@ -92,6 +92,9 @@ pub fn breaker(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'_
         let calls = strategy.whole(reading, "MinimumThroughput", 2, i32::MAX.unsigned_abs());
         let sampling = strategy.time(reading, "SamplingDuration", least);
         let open = strategy.time(reading, "BreakDuration", least);
+        let counts = Origin::unknown(&ratio).or_else(|| Origin::unknown(&calls));
+        let times = Origin::unknown(&sampling).or_else(|| Origin::unknown(&open));
+        let origin = counts.or(times).unwrap_or(Origin::Line(key.span));
         sampled = sampling.known().unwrap_or(sampled);
         if let Some(breaker) = &mut draft.policy.breaker {
             if let Trip::Share { share, window } = &mut breaker.trip {
@@ -102,7 +105,7 @@ pub fn breaker(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'_
             breaker.open = open.known().unwrap_or(breaker.open);
             breaker.open_max = breaker.open;
         }
-        draft.origin("breaker", Origin::Line(key.span));
+        draft.origin("breaker", origin);
     }
     let timeout = draft.policy.attempt_timeout.unwrap_or_default();
     if sampled < timeout.saturating_mul(2) {

@@ -33,12 +33,13 @@ pub fn retrying(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'
         let delay = retry.time(reading, "Delay", Duration::ZERO);
         let most = retry.time(reading, "MaxDelay", Duration::ZERO);
         draft.set("base", delay, |policy, it| policy.base = it);
-        if let Told::Is(most, span) = most {
+        if let Told::Is(_, span) = most {
             has_cap = Some(span);
-            draft.policy.base = draft.policy.base.min(most);
-            draft.policy.cap = most.max(Duration::from_nanos(1));
-            draft.origin("cap", Origin::Line(span));
         }
+        draft.set("cap", most, |policy, it| {
+            policy.base = policy.base.min(it);
+            policy.cap = it.max(Duration::from_nanos(1));
+        });
         let backoff = reading.told(
             retry.get("BackoffType"),
             "Constant, Linear or Exponential",

@@ -81,8 +81,9 @@ pub fn budget(
         field(thresholds, "max_retries"),
         "a number of retries",
     );
-    if let Told::Is(most, span) = most {
-        at_most(reading, draft, most, span);
+    match most {
+        Told::Is(most, span) => at_most(reading, draft, most, span),
+        told => draft.set("budget", told, |_, _| {}),
     }
 }
 
@@ -142,12 +143,33 @@ fn share(reading: &mut Reading<'_>, draft: &mut Draft, budget: &Node, span: Span
         let why = "the share is of the requests of this interval, not of those under way";
         draft.lose("budget_interval", why, Some(interval.span));
     }
-    let percent = percent.known().unwrap_or(20.0);
-    at_most_share(reading, draft, percent, floor.known().unwrap_or(3), span);
+    share_of(reading, draft, (percent, 20.0), (floor, 3), span);
+}
+
+/// A share and a floor, each with its default. A budget of which one is unknown is not known.
+pub fn share_of(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    (percent, usual): (Told<f64>, f64),
+    (floor, least): (Told<u32>, u32),
+    span: Span,
+) {
+    let unknown = Origin::unknown(&percent).or_else(|| Origin::unknown(&floor));
+    let percent = percent.known().unwrap_or(usual);
+    at_most_share(
+        reading,
+        draft,
+        percent,
+        floor.known().unwrap_or(least),
+        span,
+    );
+    if let Some(unknown) = unknown {
+        draft.origin("budget", unknown);
+    }
 }
 
 /// So many percent of the requests under way, and at least so many.
-pub fn at_most_share(
+fn at_most_share(
     reading: &mut Reading<'_>,
     draft: &mut Draft,
     percent: f64,

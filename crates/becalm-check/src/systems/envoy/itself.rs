@@ -207,11 +207,8 @@ fn of_filter<'a>(
         .cap(Duration::from_secs(10))
         .attempts(2);
     let mut draft = Draft::of(policy, KEYS);
-    if let Told::Is(retries, span) =
-        whole(reading, field(retry, "num_retries"), "a number of retries")
-    {
-        draft.retries(retries, span);
-    }
+    let retries = whole(reading, field(retry, "num_retries"), "a number of retries");
+    draft.told_retries(retries);
     back_off(reading, &mut draft, retry);
     draft.policy.attempt_timeout = Some(draft.policy.cap);
     let how = "an attempt ends after the longest wait".to_owned();

@@ -26,7 +26,7 @@ use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, entry, field, items};
 use files::is_cluster;
 use place::{Place, routes};
 
-pub(super) use cluster::{at_most, at_most_share};
+pub(super) use cluster::{at_most, share_of};
 pub(super) use files::Files;
 pub(super) use retry_policy::{KEYS, base_alone, of_patch, policy};
 pub(super) use words::Words;

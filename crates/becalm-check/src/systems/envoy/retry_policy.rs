@@ -225,9 +225,7 @@ impl<'a> Retries<'a, '_> {
         reading.in_file(self.file, &mut draft, self.span, |reading, draft| {
             fields::check(reading, retry, &RETRY_POLICY);
             let retries = whole(reading, field(retry, "num_retries"), "a number of retries");
-            if let Told::Is(retries, span) = retries {
-                draft.retries(retries, span);
-            }
+            draft.told_retries(retries);
             let form = "a duration such as 5s";
             let each = reading.proto_duration(field(retry, "per_try_timeout"), form);
             timeouts::of_attempt(reading, draft, "per_try_timeout", each, most);
@@ -286,12 +284,11 @@ pub fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
 /// Takes a base, and ten times the base as the cap: what holds where no cap is set.
 pub fn base_alone(draft: &mut Draft, base: &Told<Duration>, name: &str) {
     if let Told::Is(base, span) = *base {
-        draft.policy.base = base;
-        draft.origin("base", Origin::Line(span));
         draft.policy.cap = base.saturating_mul(10);
         let how = format!("10 times the {name}");
         draft.origin("cap", Origin::Derived(span, how));
     }
+    draft.set("base", base.clone(), |policy, it| policy.base = it);
 }
 
 /// Envoy waits for as long as a header of the answer says, where it is asked to.

@@ -4,8 +4,9 @@
 //! listener, of its gateway; one holds as a whole, of two with one target the older. With `mergeType` it is merged with that of the
 //! gateway. `HTTPRoute.GetRetry` of `internal/ir/xds.go`: the `retry` of an `HTTPRoute` holds before all of them.
 
-use super::super::kubernetes::{is_beside, is_older, named, namespace};
+use super::super::kubernetes::{is_a, is_beside, is_older, named, namespace};
 use super::super::resources::Resources;
+use super::GROUP;
 use crate::code;
 use crate::document::{Node, Span};
 use crate::reading::Reading;
@@ -71,7 +72,7 @@ fn targets(policy: &Node) -> Vec<Target<'_>> {
 }
 
 fn is_policy(resource: &Node) -> bool {
-    resource.get("kind").and_then(Node::text) == Some("BackendTrafficPolicy")
+    is_a(resource, "BackendTrafficPolicy", &[GROUP])
 }
 
 fn is_named(resource: &Node, target: Target<'_>) -> bool {

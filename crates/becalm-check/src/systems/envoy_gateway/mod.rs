@@ -12,7 +12,7 @@ use becalm::preset::Preset;
 use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
 
-use super::envoy::{KEYS, Words, at_most, at_most_share, base_alone, timeouts};
+use super::envoy::{KEYS, Words, at_most, base_alone, share_of, timeouts};
 use super::kubernetes::{REFUSES, check, is_of};
 use super::resources::Resources;
 use crate::code;
@@ -73,8 +73,10 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
 ];
 
+const GROUP: &str = "gateway.envoyproxy.io";
+
 pub(super) fn recognises(document: &Document<'_>) -> bool {
-    is_of(document, "gateway.envoyproxy.io")
+    is_of(document, GROUP)
 }
 
 const RETRY: &[&str] = list!("numRetries numAttemptsPerPriority retryOn perRetry");
@@ -132,11 +134,7 @@ pub(super) fn read(reading: &mut Reading<'_>, resources: &Resources<'_>) {
     let policy = policy.attempts(RETRIES + 1).deadline(timeouts::TIMEOUT);
     let mut draft = Draft::of(policy.budget(Budget::concurrency(0.0, AT_ONCE)), KEYS);
     let retries = reading.whole(retry.get("numRetries"), "a number of retries");
-    if let Told::Is(retries, span) = retries {
-        draft.retries(retries, span);
-    } else {
-        draft.set("attempts", retries, |_, _| {});
-    }
+    draft.told_retries(retries);
     times(reading, &mut draft, spec, per_retry);
     if let Some(back_off) = back_off {
         self::back_off(reading, &mut draft, back_off);
@@ -287,14 +285,7 @@ fn budget(reading: &mut Reading<'_>, draft: &mut Draft, breaker: Option<&Node>) 
     if let Some((key, budget)) = entry("retryBudget") {
         let percent = percent(reading, budget.get("percent"));
         let floor = reading.whole(budget.get("minRetryConcurrency"), "a number of retries");
-        let percent = percent.known().unwrap_or(0.0);
-        at_most_share(
-            reading,
-            draft,
-            percent,
-            floor.known().unwrap_or(3),
-            key.span,
-        );
+        share_of(reading, draft, (percent, 0.0), (floor, 3), key.span);
         return;
     }
     let most = entry("maxParallelRetries").map(|(_, it)| it);

@@ -19,11 +19,12 @@ use becalm::{Budget, Policy};
 use serde::de::IgnoredAny;
 
 use crate::code;
-use crate::document::{Document, Node, Span};
+use crate::document::{Document, Key, Node, Span};
 use crate::evidence::Evidence;
-use crate::mapping::Draft;
+use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
+use crate::template::is_placeholder;
 use fields::{Client, field, is_list, is_number, is_quoted, number, spelled};
 use resolved::{choices, servers};
 
@@ -135,7 +136,7 @@ fn config(reading: &mut Reading<'_>, config: &Node) {
 fn of_methods(
     reading: &mut Reading<'_>,
     method: &Node,
-    throttling: Option<&(Budget, Span)>,
+    throttling: Option<&(Budget, Origin)>,
     named: &mut HashSet<(String, String)>,
 ) {
     let client = Client::of(reading.version);
@@ -257,8 +258,22 @@ fn names_of(
 }
 
 /// One for all methods of a server.
-fn throttling(reading: &mut Reading<'_>, config: &Node) -> Option<(Budget, Span)> {
+fn throttling(reading: &mut Reading<'_>, config: &Node) -> Option<(Budget, Origin)> {
     let (key, throttling) = spelled(reading, config, "retryThrottling")?;
+    let mut filled = ["maxTokens", "tokenRatio"].into_iter().filter_map(|it| {
+        let node = throttling.entries().iter().find(|(key, _)| key.name == it);
+        let node = node.map(|(_, node)| node)?;
+        Some((node.span, node.text().filter(|it| is_placeholder(it))?))
+    });
+    let filled = filled.next();
+    let bounds = tokens(reading, key, throttling);
+    match filled {
+        Some((span, text)) => Some((Budget::None, Origin::Unknown(span, text.to_owned()))),
+        None => Some((bounds?, Origin::Line(key.span))),
+    }
+}
+
+fn tokens(reading: &mut Reading<'_>, key: &Key, throttling: &Node) -> Option<Budget> {
     let client = Client::of(reading.version);
     let (tokens, _) = number(
         reading,
@@ -300,13 +315,13 @@ fn throttling(reading: &mut Reading<'_>, config: &Node) -> Option<(Budget, Span)
     )]
     let most = tokens.clamp(1.0, 1000.0) as u32;
     let ratio = (ratio * 1000.0).floor() / 1000.0;
-    Some((Budget::grpc(most, ratio.clamp(0.001, 1000.0)), key.span))
+    Some(Budget::grpc(most, ratio.clamp(0.001, 1000.0)))
 }
 
-fn budget(draft: &mut Draft, throttling: Option<&(Budget, Span)>) {
-    if let Some((budget, span)) = throttling {
+fn budget(draft: &mut Draft, throttling: Option<&(Budget, Origin)>) {
+    if let Some((budget, origin)) = throttling {
         draft.policy.budget = *budget;
-        draft.origin("budget", crate::mapping::Origin::Line(*span));
+        draft.origin("budget", origin.clone());
     }
 }
 

@@ -16,14 +16,34 @@ use crate::document::{Document, Key, Node, Span};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::systems::kubernetes::{is_beside, is_number, is_same, named, namespace};
+use crate::systems::kubernetes::{is_a, is_beside, is_number, is_same, kind_of, named, namespace};
 use crate::systems::methods;
 use crate::systems::resources::Resources;
 use crate::told::Told;
 
 /// Of what the policy controller reads annotations (`index.rs`, `index/http.rs` and `index/grpc.rs` of
 /// `policy-controller/k8s/index/src/outbound`).
-const KINDS: [&str; 4] = ["Service", "EgressNetwork", "HTTPRoute", "GRPCRoute"];
+const SERVICES: [(&str, &[&str]); 2] = [
+    ("Service", &[""]),
+    ("EgressNetwork", &["policy.linkerd.io"]),
+];
+const ROUTES: [(&str, &[&str]); 2] = [
+    (
+        "HTTPRoute",
+        &["gateway.networking.k8s.io", "policy.linkerd.io"],
+    ),
+    ("GRPCRoute", &["gateway.networking.k8s.io"]),
+];
+
+fn is_one(resource: &Node, kinds: &[(&str, &[&str])]) -> bool {
+    kinds
+        .iter()
+        .any(|(kind, groups)| is_a(resource, kind, groups))
+}
+
+fn is_service(document: &Document<'_>) -> bool {
+    document.tree.is_some_and(|it| is_one(it, &SERVICES))
+}
 
 const PREFIXES: [&str; 2] = ["retry.linkerd.io/", "timeout.linkerd.io/"];
 const HTTP: &str = "retry.linkerd.io/http";
@@ -62,8 +82,9 @@ pub fn read(reading: &mut Reading<'_>, resources: &Resources<'_>) {
     let Some((first, _)) = first else {
         return;
     };
-    if !KINDS.iter().any(|it| document.says(&["kind"], it)) {
-        let kind = document.at(&["kind"]).and_then(Node::text).unwrap_or("?");
+    let is_route = document.tree.is_some_and(|it| is_one(it, &ROUTES));
+    if !is_route && !is_service(&document) {
+        let kind = kind_of(&document);
         let sentence = format!("Linkerd does not read `{}` of a {kind}", first.name);
         let remedy = "annotate the Service, or its HTTPRoute or GRPCRoute";
         reading.find(first.span, code::KEY_NOT_READ, sentence, remedy);
@@ -118,13 +139,12 @@ fn overridden(
         return true;
     }
     let is_route = |it: &Node| {
-        let kind = it.get("kind").and_then(Node::text);
         let parents = it.list(&["spec", "parentRefs"]).iter();
         let mut parents = parents.filter_map(|it| it.get("name")?.text());
         let annotations = it.at(&["metadata", "annotations"]);
         let mut annotations = annotations.map_or(&[][..], Node::entries).iter();
-        kind.is_some_and(|it| KINDS[2..].contains(&it))
-            && KINDS[..2].iter().any(|it| document.says(&["kind"], it))
+        is_one(it, &ROUTES)
+            && is_service(&document)
             && parents.any(|it| it == name)
             && is_beside(it, own)
             && annotations.any(|(key, _)| key.name.starts_with(PREFIXES[0]))
@@ -213,7 +233,9 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, span: Span) {
     }
     let origin = [annotation(HTTP), annotation(GRPC)];
     let origin = origin.into_iter().flatten().next().map(|it| it.span);
-    draft.origin("retry_on", origin.map_or(Origin::Default, Origin::Line));
+    let unknown = Origin::unknown(&http).or_else(|| Origin::unknown(&grpc));
+    let said = origin.map_or(Origin::Default, Origin::Line);
+    draft.origin("retry_on", unknown.unwrap_or(said));
     let statuses = http.known().unwrap_or_default();
     if statuses.contains(502) {
         failures = failures.and(FailureKind::Reset);
@@ -294,7 +316,7 @@ fn duration(text: &str) -> Option<Duration> {
 
 /// The service, or those to which a route leads.
 fn names(document: &Document<'_>, name: Option<&str>) -> Vec<String> {
-    if KINDS[..2].iter().any(|it| document.says(&["kind"], it)) {
+    if is_service(document) {
         return name.map(ToOwned::to_owned).into_iter().collect();
     }
     let spec = document.at(&["spec"]);

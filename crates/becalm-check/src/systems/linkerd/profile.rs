@@ -192,9 +192,12 @@ fn budget(reading: &mut Reading<'_>, spec: &Node) -> Allowed {
     });
     let least = reading.whole(given.get("minRetriesPerSecond"), "a number of retries");
     let ttl = reading.go_duration(given.get("ttl"), "a duration such as 10s");
+    let unknown = Origin::unknown(&ratio).or_else(|| Origin::unknown(&least));
+    let unknown = unknown.or_else(|| Origin::unknown(&ttl));
     let (Told::Is(ratio, at), Told::Is(least, _), Told::Is(ttl, ttl_at)) = (ratio, least, ttl)
     else {
-        return default;
+        let origin = unknown.unwrap_or(Origin::Default);
+        return Allowed { origin, ..default };
     };
     let dropped = |reading: &mut Reading<'_>, span, sentence: String, remedy| {
         reading.find(span, code::NEVER_RETRIES, sentence, remedy);

@@ -42,8 +42,13 @@ pub fn waits(reading: &mut Reading<'_>, draft: &mut Draft, levels: &Levels<'_>) 
         reading.find(*span, code::WAIT_IGNORED, sentence, remedy);
         return;
     }
-    let exponential = flag_of(reading, &levels, "enableExponentialBackoff");
-    let random = flag_of(reading, &levels, "enableRandomizedWait");
+    let exponential = flag_of(
+        reading,
+        draft,
+        &levels,
+        ("enableExponentialBackoff", "backoff"),
+    );
+    let random = flag_of(reading, draft, &levels, ("enableRandomizedWait", "jitter"));
     if let (Told::Is(_, span), true, true) = (&wait, is_zero, exponential || random) {
         let sentence = format!(
             "{} refuses a `waitDuration` below 1 ms that is to grow or to be random",
@@ -108,8 +113,17 @@ fn idle(reading: &mut Reading<'_>, own: &Node, names: &[&str], without: &str) {
     }
 }
 
-fn flag_of(reading: &mut Reading<'_>, levels: &Levels<'_>, name: &str) -> bool {
+/// A flag, and the key of the policy that follows from it.
+fn flag_of(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    levels: &Levels<'_>,
+    (name, key): (&str, &'static str),
+) -> bool {
     let told = reading.told(levels.value(name), "true or false", flag);
+    if let Some(unknown) = Origin::unknown(&told) {
+        draft.origin(key, unknown);
+    }
     told.known() == Some(true)
 }
 

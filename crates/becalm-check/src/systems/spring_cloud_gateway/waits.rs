@@ -75,10 +75,9 @@ pub fn back_off(
         }
         cap => draft.set("cap", cap, |policy, it| policy.cap = it),
     }
-    if let Told::Is(factor, at) = factor {
-        draft.policy.multiplier = f64::from(factor).max(1.0);
-        draft.origin("multiplier", Origin::Line(at));
-    }
+    draft.set("multiplier", factor, |policy, it| {
+        policy.multiplier = f64::from(it).max(1.0);
+    });
     draft.origin("backoff", Origin::Derived(span, "grows by `factor`".into()));
 }
 
@@ -93,11 +92,8 @@ fn jitter(
     let told = reading.told(get(given, "randomFactor"), form, |it| {
         it.parse().ok().filter(|it| (0.0..=1.0).contains(it))
     });
-    let factor = if let Told::Is(factor, _) = told {
-        factor
-    } else {
-        0.5
-    };
+    let unknown = Origin::unknown(&told);
+    let factor = told.known().unwrap_or(0.5);
     let Some(back_off) = back_off else {
         let sentence = "`jitter` without `backoff` spreads nothing: retries come at once";
         reading.find(span, code::WAIT_IGNORED, sentence, "set `backoff`");
@@ -106,7 +102,7 @@ fn jitter(
     if factor > 0.0 {
         draft.policy.jitter = Jitter::Proportional(factor);
     }
-    draft.origin("jitter", Origin::Line(span));
+    draft.origin("jitter", unknown.unwrap_or(Origin::Line(span)));
     let why = "no wait is shorter than `firstBackoff`";
     draft.lose("jitter", why, Some(span));
     let previous = get(back_off, "basedOnPreviousValue");

@@ -239,6 +239,11 @@ fn of_tree(reading: &mut Reading<'_>, tree: &Node, source: Source) {
     let Some(http) = source.get(tree, "http") else {
         return;
     };
+    if source == Source::File && passed_over(reading, tree) {
+        let keys = http.walk().flat_map(Node::entries);
+        keys.for_each(|(key, _)| key.asked.set(true));
+        return;
+    }
     source.check(reading, http, "`http`", HTTP, |_| true);
     let routers = routers::Routers::of(http, source);
     let middlewares = source.get(http, "middlewares");
@@ -249,6 +254,38 @@ fn of_tree(reading: &mut Reading<'_>, tree: &Node, source: Source) {
     for (_, service) in services.map_or(&[][..], Node::entries) {
         failover::read(reading, service, source);
     }
+}
+
+/// Whether the file is a static configuration that does not name itself as the file of the dynamic one: of a file Traefik takes the
+/// sections that the configuration has which it reads, and passes over others (`Decode` of `file/file.go` of paerser).
+fn passed_over(reading: &mut Reading<'_>, tree: &Node) -> bool {
+    let source = Source::File;
+    let has = |name: &&&str| source.get(tree, name).is_some();
+    let Some(section) = ["entryPoints", "providers", "certificatesResolvers"]
+        .iter()
+        .find(has)
+    else {
+        return false;
+    };
+    let base = |it: &str| it.rsplit(['/', '\\']).next().unwrap_or(it).to_owned();
+    let provider = source
+        .get(tree, "providers")
+        .and_then(|it| source.get(it, "file"));
+    let named = |name| source.get(provider?, name)?.text();
+    let is_own = named("filename").is_some_and(|it| base(it) == base(reading.document.file));
+    if is_own || named("directory").is_some() {
+        return false;
+    }
+    let Some((key, _)) = source.entry(tree, "http") else {
+        return false;
+    };
+    let sentence = format!(
+        "Traefik passes over `http` beside `{section}`: a static configuration has no middlewares"
+    );
+    let remedy =
+        "move `http` to the file that `providers.file.filename` names, or name this file there";
+    reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
+    true
 }
 
 fn of_middleware(

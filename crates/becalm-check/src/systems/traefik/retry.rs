@@ -155,8 +155,11 @@ fn waits(interval: &Told<Duration>, attempts: Option<u32>) -> Policy {
 fn repeated(reading: &mut Reading<'_>, draft: &mut Draft, fields: &Fields<'_>) -> bool {
     let flag =
         |reading: &mut Reading<'_>, name: &str| reading.flag(fields.get(name), "true or false");
-    let no_network = flag(reading, "disableRetryOnNetworkError").known() == Some(true);
-    let all = flag(reading, "retryNonIdempotentMethod").known() == Some(true);
+    let no_network = flag(reading, "disableRetryOnNetworkError");
+    let all = flag(reading, "retryNonIdempotentMethod");
+    let unknown = Origin::unknown(&no_network).or_else(|| Origin::unknown(&all));
+    let no_network = no_network.known() == Some(true);
+    let all = all.known() == Some(true);
     let status = fields.get("status");
     let is_empty = status.is_some_and(|it| it.items().is_empty() && it.text().is_none());
     let listed = statuses(reading, status.filter(|_| !is_empty));
@@ -218,6 +221,9 @@ fn repeated(reading: &mut Reading<'_>, draft: &mut Draft, fields: &Fields<'_>) -
         if !matches!(told, Told::Is(-1, _)) {
             draft.lose("maxRequestBodyBytes", why, body.map(|it| it.span));
         }
+    }
+    if let Some(unknown) = unknown {
+        draft.origin("retry_on", unknown);
     }
     true
 }
