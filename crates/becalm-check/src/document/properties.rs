@@ -13,7 +13,7 @@ fn list(name: &str) -> Option<&str> {
 
 /// The documents of a file.
 pub fn documents(text: &str) -> Vec<Node> {
-    let mut all = vec![Vec::new()];
+    let mut all: Vec<Vec<(Key, Node)>> = vec![Vec::new()];
     let mut lines = text.lines().enumerate();
     while let Some((at, line)) = lines.next() {
         let trimmed = line.trim_start();
