@@ -50,7 +50,7 @@ fn places_of_a_list_are_read_with_it() {
         "application.properties",
         &text.replace("retry-exceptions", "retry-errors"),
     )]);
-    assert!(codes(&other).contains(&"retries-not-read"), "{other:#?}");
+    assert!(codes(&other).contains(&"key-not-read"), "{other:#?}");
 }
 
 /// *Profile Specific Files* of Spring Boot's reference.
