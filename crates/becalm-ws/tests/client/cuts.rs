@@ -18,6 +18,9 @@ use crate::sessions::{cutting, keeping};
 const CLIENTS: usize = 8;
 const WINDOW: usize = 16_000;
 
+/// Whose turn it is among the connections of a session.
+type Turn = tokio::sync::Mutex<()>;
+
 async fn none_is_lost_and_none_comes_twice(messages: usize, patience: Duration) {
     let since = Instant::now();
     let each = messages / CLIENTS;
@@ -25,8 +28,10 @@ async fn none_is_lost_and_none_comes_twice(messages: usize, patience: Duration) 
     // What each session was given last.
     let given = Arc::<Mutex<HashMap<SessionId, usize>>>::default();
     let all = Arc::clone(&given);
+    let turns = Arc::<Mutex<HashMap<SessionId, Arc<Turn>>>>::default();
     let server = keeping(&sessions, move |_, mut socket| {
         let all = Arc::clone(&all);
+        let turn = Arc::clone(turns.lock().unwrap().entry(socket.id()).or_default());
         async move {
             match socket.began() {
                 Began::Cold(Cold::New) => {
@@ -41,6 +46,8 @@ async fn none_is_lost_and_none_comes_twice(messages: usize, patience: Duration) 
                 }
                 began => assert_eq!(began, Began::Resumed),
             }
+            // The connection before may still be at what it was given last.
+            let _turn = turn.lock().await;
             while let Some(Ok(message)) = socket.next().await {
                 let mut all = all.lock().unwrap();
                 let last = all.entry(socket.id()).or_default();

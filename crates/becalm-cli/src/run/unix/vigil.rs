@@ -90,7 +90,9 @@ impl Host {
         };
         self.tell_leftovers(group, adopted);
         let ending = limit.unwrap_or(ending);
-        self.late = self.late.or((ending == Ending::Deadline).then(|| self.now()));
+        self.late = self
+            .late
+            .or((ending == Ending::Deadline).then(|| self.now()));
         self.after_command(ending);
         ending
     }
