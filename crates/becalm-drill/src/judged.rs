@@ -100,12 +100,11 @@ impl Judged {
 
     /// Why a longer drill may show that the service comes back, and what shows it; none where this one was long enough.
     pub fn open(&self) -> Option<&'static str> {
-        (self.verdict == Ok(Some(Verdict::TooShort))).then(|| {
-            if self.outcome.is_settling {
-                "and still on its way: a longer --after shows when it is"
-            } else {
-                "though it was offered no more than it can serve: a longer --after shows whether it comes back later"
-            }
+        let is_open = self.verdict == Ok(Some(Verdict::TooShort));
+        is_open.then_some(if self.outcome.is_settling {
+            "and still on its way: a longer --after shows when it is"
+        } else {
+            "though it was offered no more than it can serve: a longer --after shows whether it comes back later"
         })
     }
 
