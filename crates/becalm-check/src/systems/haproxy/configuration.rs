@@ -151,7 +151,7 @@ impl<'a, 's> Own<'a, 's> {
             // Each `defaults` begins anew, but for `from`.
             let inherited = match from(&section.head) {
                 Some(name) => match by_name.get(name).and_then(|at| above(*at)) {
-                    Some(named) => named.proxy.clone(),
+                    Some(other) => other.proxy.clone(),
                     None if names.contains(name) || files.names.contains(name) => {
                         refused(reading, &section.head, name)
                     }
@@ -169,7 +169,7 @@ impl<'a, 's> Own<'a, 's> {
                     by_name.insert(own_name(&section.head), many);
                     own.defaults.push(Defaults {
                         name: own_name(&section.head).to_owned(),
-                        proxy: inherited.with(reading, section).as_defaults(),
+                        proxy: inherited.with(reading, section).into_defaults(),
                     });
                 }
                 "frontend" => own.fronts.push(inherited.in_front(reading, section)),

@@ -133,7 +133,7 @@ const MOST_CONDITIONS: usize = 8;
 
 impl<'a> Proxy<'a> {
     /// As the defaults of other sections: no `use_backend` is of them.
-    pub fn as_defaults(mut self) -> Self {
+    pub fn into_defaults(mut self) -> Self {
         self.use_backends.clear();
         if self.acls.len() > MOST_INHERITED {
             self.acls = Rc::default();
