@@ -40,17 +40,16 @@ pub fn open(path: &Path) -> Result<Input, String> {
     if metadata.is_dir() {
         return Err(format!("{name} is a directory; name the logs in it"));
     }
-    let text: Box<dyn Read> = match fifo(path, &metadata) {
-        Some(opened) => opened.map_err(unreadable)?.ok_or_else(|| {
+    let text: Box<dyn Read> = if let Some(opened) = fifo(path, &metadata) {
+        opened.map_err(unreadable)?.ok_or_else(|| {
             format!("{name} is a FIFO that nobody writes to; start first what writes into it")
-        })?,
-        None => {
-            let file = File::open(path).map_err(unreadable)?;
-            if file.is_terminal() {
-                return Err(format!("{name} is a terminal; name the file of a log"));
-            }
-            Box::new(file)
+        })?
+    } else {
+        let file = File::open(path).map_err(unreadable)?;
+        if file.is_terminal() {
+            return Err(format!("{name} is a terminal; name the file of a log"));
         }
+        Box::new(file)
     };
     let length = metadata.len();
     Ok(Input { name, text, length })
