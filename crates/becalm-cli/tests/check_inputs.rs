@@ -189,7 +189,7 @@ fn a_directory_is_read_beside_what_is_no_file() {
         assert!(code == 2 && text.contains(why), "{text}");
     }
     fs::write(at("c.yaml"), SERVICE).unwrap();
-    fs::set_permissions(at("c.yaml"), PermissionsExt::from_mode(0)).unwrap();
+    fs::set_permissions(at("c.yaml"), PermissionsExt::from_mode(0o0)).unwrap();
     // Root reads it all the same.
     if File::open(at("c.yaml")).is_err() {
         let (code, text) = told(&becalm(&["check", "."], folder.path()));

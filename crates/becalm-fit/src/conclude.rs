@@ -87,13 +87,11 @@ pub fn conclude(
     let total = total(&gathered.windows);
     let mut warnings = unreadable(&gathered, &total, options);
     let tallies: Vec<&Tally> = gathered.windows.all().iter().map(|it| &it.tally).collect();
-    let workers = knee::workers(&tallies, gathered.step).filter(|_| warnings.is_empty());
-    let workers = workers.map(|it| Workers {
-        is_misfit: it.is_misfit
-            || is_one_of_two && it.tolerance > SURE
-            || has_fewer(&tallies, &it, gathered.step),
-        ..it
-    });
+    let mut workers = knee::workers(&tallies, gathered.step).filter(|_| warnings.is_empty());
+    if let Some(it) = &mut workers {
+        it.is_misfit |=
+            is_one_of_two && it.tolerance > SURE || has_fewer(&tallies, it, gathered.step);
+    }
     warnings.extend(workers.as_ref().and_then(misfit));
     let beware = others(&gathered, longest, &repeats, &warnings, options);
     let answered = gathered.answered_until();

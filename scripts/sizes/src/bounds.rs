@@ -5,11 +5,11 @@
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
     ("becalm", 22_150),
-    ("becalm-cli", 12_600),
+    ("becalm-cli", 12_800),
     ("becalm-ws", 8_250),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 127_000;
+pub const LINES_OF_ALL: usize = 127_750;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 2;

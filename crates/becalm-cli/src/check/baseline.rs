@@ -9,7 +9,8 @@ use std::path::Path;
 use becalm_check::shown::printable;
 use becalm_check::{Checked, Finding};
 
-use super::opened;
+use super::input::INSTEAD;
+use crate::opened;
 
 fn line(finding: &Finding) -> String {
     let line = format!("{}\t{}\t{}", finding.file, finding.code, finding.sentence);
@@ -38,7 +39,7 @@ pub fn take(path: &Path, checked: &mut Checked) -> Result<usize, String> {
         let name = path.display().to_string();
         format!("cannot read {}: {why} (--baseline)", printable(&name))
     };
-    let bytes = opened::read(path, LONGEST).map_err(|error| refused(&error))?;
+    let bytes = opened::at_most(path, LONGEST, INSTEAD).map_err(|error| refused(&error))?;
     if bytes.len() > LONGEST {
         return Err(refused(&"it is longer than 256 MiB"));
     }

@@ -8,7 +8,7 @@ use becalm_check::document::{LONGEST, Span};
 use becalm_check::shown::{Snippet, printable, snippet};
 use glob::{MatchOptions, Pattern};
 
-use super::opened;
+use crate::opened;
 
 /// A file that was read.
 #[derive(Debug)]
@@ -24,6 +24,9 @@ pub struct Input {
 /// Of a longer line the part around a place is looked at.
 const LONG: usize = 1000;
 
+/// What to do where a terminal was given.
+pub const INSTEAD: &str = "name a file, or let a program write: `helm template . | becalm check -`";
+
 impl Input {
     /// Reads a file; `-` is standard input.
     ///
@@ -34,7 +37,7 @@ impl Input {
         let name = path.display().to_string();
         let refused = |error: io::Error| format!("cannot read {}: {error}", printable(&name));
         let is_stdin = path == Path::new("-");
-        let bytes = opened::read(path, LONGEST).map_err(refused)?;
+        let bytes = opened::at_most(path, LONGEST, INSTEAD).map_err(refused)?;
         // What is too long is told so, whatever its letters are.
         let text = if bytes.len() > LONGEST {
             " ".repeat(bytes.len())

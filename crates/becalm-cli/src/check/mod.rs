@@ -4,7 +4,6 @@ mod baseline;
 mod document;
 mod frame;
 mod input;
-mod opened;
 mod page;
 mod policies;
 mod service;

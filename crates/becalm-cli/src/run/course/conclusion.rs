@@ -84,14 +84,13 @@ impl Course<'_> {
             return Ok(Err(signal));
         }
         match printed.map_err(RunError::Resources)? {
-            Some(Ok(())) => Ok(Ok(exit)),
+            // Without a result the deadline has passed, and nobody reads it.
+            Some(Ok(())) | None => Ok(Ok(exit)),
             // As the command would have ended by itself: its reader has gone.
             Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                 Ok(Ok(of_signal(Signal::SIGPIPE as i32)))
             }
             Some(Err(error)) => Err(RunError::Print(error)),
-            // The deadline has passed, and nobody reads it.
-            None => Ok(Ok(exit)),
         }
     }
 

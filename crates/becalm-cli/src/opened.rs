@@ -2,38 +2,46 @@
 //!
 //! A device may have no end, a named pipe may have no writer, and a terminal waits for somebody to type.
 
-use std::io::{self, IsTerminal as _, Read as _};
+use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
-/// As many bytes of what has this name, and one more where there are more: what is too long is told from what is not. `-` is
-/// standard input.
+/// What is read under this name, of which nobody is waited for; `-` is standard input. Who is at a terminal is told to do
+/// something else, `instead`.
 ///
 /// # Errors
 ///
-/// What cannot be opened or read, a terminal, and a named pipe that nobody writes to.
-pub fn read(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+/// What cannot be opened, a terminal, and a named pipe that nobody writes to.
+pub fn open(path: &Path, instead: &str) -> io::Result<Box<dyn Read>> {
+    if path == Path::new("-") {
+        return no_terminal(io::stdin().lock(), instead);
+    }
+    let mut begun = Vec::new();
+    let file = system::open(path, &mut begun)?;
+    let rest = no_terminal(file, instead)?;
+    Ok(Box::new(io::Cursor::new(begun).chain(rest)))
+}
+
+/// As many bytes of it, and one more where there are more: what is too long is told from what is not.
+///
+/// # Errors
+///
+/// As [`open`], and what cannot be read.
+pub fn at_most(path: &Path, most: usize, instead: &str) -> io::Result<Vec<u8>> {
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        let stdin = io::stdin().lock();
-        if stdin.is_terminal() {
-            return Err(terminal());
-        }
-        stdin.take(limit).read_to_end(&mut bytes)?;
-    } else {
-        let file = system::open(path, &mut bytes)?;
-        if file.is_terminal() {
-            return Err(terminal());
-        }
-        file.take(limit).read_to_end(&mut bytes)?;
-    }
+    let input = open(path, instead)?;
+    input.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn terminal() -> io::Error {
-    io::Error::other(
-        "it is a terminal; name a file, or let a program write: `helm template . | becalm check -`",
-    )
+fn no_terminal(
+    input: impl Read + IsTerminal + 'static,
+    instead: &str,
+) -> io::Result<Box<dyn Read>> {
+    if input.is_terminal() {
+        return Err(io::Error::other(format!("it is a terminal; {instead}")));
+    }
+    Ok(Box::new(input))
 }
 
 #[cfg(not(unix))]
@@ -90,7 +98,9 @@ mod system {
             match file.read(&mut first) {
                 Ok(0) if begun.elapsed() < PATIENCE => sleep(LOOK),
                 Ok(0) => {
-                    let why = format!("it is a pipe that nobody writes to for {PATIENCE:?}");
+                    let why = format!(
+                        "it is a pipe that nobody writes to for {PATIENCE:?}; start first what writes into it"
+                    );
                     return Err(io::Error::new(ErrorKind::TimedOut, why));
                 }
                 Ok(_) => {
