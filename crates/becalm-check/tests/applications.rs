@@ -281,8 +281,17 @@ fn a_template_names_the_retries_that_are_filled_in() {
             .ends_with("`perTryTimeout` in line 7 is `{{ .Values.retries.wait | quote }}`"),
         "{told:?}"
     );
+    // What the template takes is told there, and what it does not take is told in the values.
+    assert!(all(&checked, "retries-not-read").is_empty(), "{checked:#?}");
+    let more = of(&[
+        ("shop/templates/mesh.yaml", TEMPLATE),
+        (
+            "shop/values.yaml",
+            &format!("{values}  perTryTimeout: 2s\n"),
+        ),
+    ]);
     assert!(
-        one(&checked, "retries-not-read")
+        one(&more, "retries-not-read")
             .sentence
             .contains("the `values.yaml` of a Helm chart")
     );
@@ -294,19 +303,32 @@ fn a_plain_value_of_a_chart_stands_in() {
     let text = format!(
         "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: shop\n  annotations:\n    {key}: error timeout\n    {key}-tries: \"{{{{ .Values.tries }}}}\"\n"
     );
-    for (values, attempts, told) in [
-        ("tries: 7\n", 7, "7, as shop/values.yaml has it"),
-        ("tries: many\n", 3, "the default"),
+    for (values, attempts, code, told) in [
+        (
+            "tries: 7\n",
+            7,
+            "unknown-value",
+            "7, as shop/values.yaml has it",
+        ),
+        (
+            "tries: many\n",
+            3,
+            "not-understood",
+            "`many`, as shop/values.yaml has it, is not",
+        ),
+        (
+            "tires: 7\n",
+            3,
+            "not-understood",
+            "no file of the chart's values has",
+        ),
     ] {
         let checked = of(&[
             ("shop/templates/in.yaml", &text),
             ("shop/values.yaml", values),
         ]);
         assert_eq!(checked.mappings[0].policy.attempts, attempts, "{values}");
-        assert!(
-            one(&checked, "unknown-value").sentence.contains(told),
-            "{checked:#?}"
-        );
+        assert!(one(&checked, code).sentence.contains(told), "{checked:#?}");
     }
 }
 
