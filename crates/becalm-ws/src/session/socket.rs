@@ -30,6 +30,9 @@ use crate::wakers::{Half, Wakers};
 /// [`began`](Self::began) says before any message whether the session goes on.
 ///
 /// A message that has come counts as received when the application is given it.
+///
+/// A task that serves the connection before may still be at the message that it was given last, when this one gives the next. Where
+/// the order of what they do counts, hold a lock for each session while messages are worked on.
 pub struct SessionSocket<S> {
     wire: S,
     session: SessionHandle,
