@@ -313,7 +313,7 @@ fn a_plain_value_of_a_chart_stands_in() {
         (
             "tries: many\n",
             3,
-            "not-understood",
+            "refused",
             "`many`, as shop/values.yaml has it, is not",
         ),
         (

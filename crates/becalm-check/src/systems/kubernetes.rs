@@ -72,8 +72,8 @@ pub fn is_of(document: &Document<'_>, group: &str) -> bool {
 /// Knative has a `Service` and an `Ingress` of its own.
 pub fn is_a(resource: &Node, kind: &str, groups: &[&str]) -> bool {
     let text = |key| resource.get(key).and_then(Node::text);
-    let group = text("apiVersion").map(|it| it.split_once('/').map_or("", |(group, _)| group));
-    text("kind") == Some(kind) && group.is_none_or(|it| groups.contains(&it))
+    let is_in = |it: &str| groups.contains(&it.split_once('/').map_or("", |(group, _)| group));
+    text("kind") == Some(kind) && text("apiVersion").is_none_or(is_in)
 }
 
 /// The groups of the `Ingress` of Kubernetes, today and up to 1.21.

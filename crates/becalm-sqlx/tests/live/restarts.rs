@@ -196,11 +196,11 @@ async fn calls_over_pools_of_little_patience_outlast_the_restarts_of_their_serve
         let (patience, away) = (Duration::from_millis(300), Duration::from_millis(2_500));
         let fast = Pacer::new(1_000, Duration::from_secs(1), 16).expect("a rate");
         let paced = Manager::new(server.url().parse().expect("an address"));
-        let paced = paced.pacer(fast).patience(patience).pool(4);
+        let paced = paced.pacer(fast).patience(patience).pool(WRITERS as usize);
         let paced = Database::builder_over(paced).resolve(resolve.clone());
         let found = through(&mut server, paced.build(), 2, 64, away).await;
         found.holds(&resolve);
-        let sqlxs = PgPoolOptions::new().max_connections(4);
+        let sqlxs = PgPoolOptions::new().max_connections(WRITERS);
         let sqlxs = sqlxs.acquire_timeout(patience).connect(&server.url()).await;
         let sqlxs = Database::builder_over(sqlxs.expect("a pool")).resolve(resolve.clone());
         let found = through(&mut server, sqlxs.build(), 2, 64, away).await;

@@ -138,17 +138,21 @@ fn overridden(
         reading.find(first.span, code::KEY_NOT_READ, sentence, "keep one of them");
         return true;
     }
-    let is_route = |it: &Node| {
+    if !is_service(&document) {
+        return false;
+    }
+    let has_parent = |it: &Node| {
         let parents = it.list(&["spec", "parentRefs"]).iter();
         let mut parents = parents.filter_map(|it| it.get("name")?.text());
+        parents.any(|it| it == name)
+    };
+    let has_own = |it: &Node| {
         let annotations = it.at(&["metadata", "annotations"]);
         let mut annotations = annotations.map_or(&[][..], Node::entries).iter();
-        is_one(it, &ROUTES)
-            && is_service(&document)
-            && parents.any(|it| it == name)
-            && is_beside(it, own)
-            && annotations.any(|(key, _)| key.name.starts_with(PREFIXES[0]))
+        annotations.any(|(key, _)| key.name.starts_with(PREFIXES[0]))
     };
+    let is_route =
+        |it: &Node| is_one(it, &ROUTES) && has_parent(it) && is_beside(it, own) && has_own(it);
     let mut attached = resources.attached(document.file, namespace(own), name);
     let Some((_, route)) = attached.find(|(_, it)| is_route(it)) else {
         return false;

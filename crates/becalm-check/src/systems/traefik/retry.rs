@@ -43,12 +43,12 @@ pub fn read(
     let fields = if is_old { &FIELDS[..2] } else { FIELDS };
     source.check(reading, retry, "`retry`", fields, |_| true);
     let get = |name: &str| source.get(retry, name).filter(|it| !it.is_null());
-    let Some(attempts) = attempts(reading, key, get("attempts"), source) else {
-        return;
-    };
     let interval = reading.told(get("initialInterval"), "a duration such as 100ms", |it| {
         of_source(it, source)
     });
+    let Some(attempts) = attempts(reading, key, get("attempts"), source) else {
+        return;
+    };
     let mut draft = Draft::of(waits(&interval, attempts.clone().known()), KEYS);
     draft.set("base", interval, |_, _| {});
     if let Told::Is(_, span) = attempts
