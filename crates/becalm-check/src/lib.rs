@@ -15,6 +15,7 @@ mod check;
 mod checked;
 pub mod code;
 pub mod document;
+mod durations;
 mod embedded;
 mod evidence;
 mod file;

@@ -11,7 +11,7 @@ use crate::template::is_placeholder;
 use crate::weight;
 
 /// The lints of the policy, each at the key that it is about where the file has that, otherwise where
-/// the retries are configured. `lints` are those of the policy. A policy may leave its total time to its caller; a system that does has nobody to ask.
+/// the retries are configured. `lints` are those of the policy. A policy may leave its total time to its caller. A system has no caller that could bound it.
 pub fn of(mapping: &Mapping, system: &System, lints: &[Lint]) -> Vec<Finding> {
     let mut lints: Vec<_> = lints.iter().collect();
     let mut is_unbounded = mapping.policy.attempts > 1 && mapping.policy.deadline.is_none();

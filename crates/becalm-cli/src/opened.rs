@@ -1,16 +1,16 @@
-//! What is read under a name that need not be a file's, so that each reading ends?
+//! How does each reading end, also where a name is not that of a file?
 //!
-//! A device may have no end, a named pipe may have no writer, and a terminal waits for somebody to type.
+//! A device may have no end, a named pipe may have no writer, and a terminal waits for a person to type.
 
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
-/// What is read under this name, of which nobody is waited for; `-` is standard input. Who is at a terminal is told to do
-/// something else, `instead`.
+/// Opens what has this name, and does not wait for ever; `-` is standard input. For a terminal the error says what to do
+/// `instead`.
 ///
 /// # Errors
 ///
-/// What cannot be opened, a terminal, and a named pipe that nobody writes to.
+/// What cannot be opened, a terminal, and a named pipe without a writer.
 pub fn open(path: &Path, instead: &str) -> io::Result<Box<dyn Read>> {
     if path == Path::new("-") {
         return no_terminal(io::stdin().lock(), instead);
@@ -99,7 +99,7 @@ mod system {
                 Ok(0) if begun.elapsed() < PATIENCE => sleep(LOOK),
                 Ok(0) => {
                     let why = format!(
-                        "it is a pipe that nobody writes to for {PATIENCE:?}; start first what writes into it"
+                        "no program has written to this pipe for {PATIENCE:?}; start the writer first"
                     );
                     return Err(io::Error::new(ErrorKind::TimedOut, why));
                 }

@@ -54,7 +54,7 @@ fn a_pipe_without_a_writer_is_refused() {
         fs::write(folder.path().join("a.yaml"), SERVICE).unwrap();
         let (code, text) = told(&becalm(arguments, folder.path()));
         assert!(
-            code == 2 && text.contains("cannot read pipe: it is a pipe that nobody writes to"),
+            code == 2 && text.contains("cannot read pipe: no program has written to this pipe"),
             "{text}"
         );
     }

@@ -62,7 +62,7 @@ fn what_never_ends_or_never_comes_is_refused_with_what_to_do() {
         ),
         (
             "mkfifo a && becalm fit a",
-            "start first what writes into it",
+            "start the writer first",
         ),
         ("becalm fit .", "name the logs in it"),
         ("becalm fit - < .", "cannot read standard input"),
@@ -70,7 +70,7 @@ fn what_never_ends_or_never_comes_is_refused_with_what_to_do() {
         ("becalm fit --prometheus /dev/zero", "a shorter range"),
         (
             "mkfifo b && becalm fit --prometheus b",
-            "start first what writes into it",
+            "start the writer first",
         ),
         (
             "becalm fit --prometheus .",

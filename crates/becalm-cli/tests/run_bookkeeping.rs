@@ -191,7 +191,10 @@ fn k3_a_deadline_ends_becalm_though_a_reader_has_stalled() {
         let done = run.sh(&script);
         assert_eq!(done.code(), 124, "{flags}: {}", done.err());
         let told = done.err();
-        assert!(told.contains("nobody reads the output"), "{flags}: {told}");
+        assert!(
+            told.contains("no program reads the output"),
+            "{flags}: {told}"
+        );
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Workers {
 
 /// The largest of those statistics is hardly ever smaller than this by chance.
 const WELL: f64 = 1.0;
-/// By this factor a statistic may be larger than another, and nobody can tell which of both is better: they are made of the same requests, and
+/// A statistic that is larger than another by at most this factor is as good: both are made of the same requests, and
 /// a worker fewer than the truth makes it larger by far more. Of the sixty logs in `tests` one more interval holds the truth with a tenth than
 /// with nothing; a quarter makes no further one, and no interval of another log wider.
 const NEARLY: f64 = 1.1;

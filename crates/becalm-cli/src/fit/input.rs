@@ -1,4 +1,4 @@
-//! How is what is read opened, so that nobody waits for what never comes?
+//! How is a log opened, or a file that was saved, without waiting for ever?
 
 use std::fs;
 use std::io::{self, Read};

@@ -416,7 +416,7 @@ fn uploads_that_look_like_downloads_make_no_service_faster() {
     Figures::of(&[Case::new("0.3 uploads at 0.8", truth, uploads)]);
 }
 
-/// Slow clients of which half send slowly and half take slowly: neither way to read the log is right.
+/// Half of the slow clients send slowly and half take slowly: neither way to read the log is right.
 fn of_both(share: f64, load: f64, nth: usize, seed: u64) -> Case {
     let name = format!("{share} both at {load}");
     Case::new(

@@ -146,7 +146,7 @@ fn share(reading: &mut Reading<'_>, draft: &mut Draft, budget: &Node, span: Span
     share_of(reading, draft, (percent, 20.0), (floor, 3), span);
 }
 
-/// A share and a floor, each with its default. A budget of which one is unknown is not known.
+/// A share and a floor, each with its default. Where one of them is unknown, the budget is unknown.
 pub fn share_of(
     reading: &mut Reading<'_>,
     draft: &mut Draft,

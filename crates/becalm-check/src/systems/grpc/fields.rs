@@ -151,7 +151,7 @@ fn parsed(client: Client, node: &Node, given: &str) -> Option<Duration> {
     let is_bare = client == Client::Go && given.starts_with('.') && given != ".s";
     let text = is_bare.then(|| format!("0{given}"));
     let text = text.as_deref().unwrap_or(given);
-    (!is_number(node) && is_whole).then(|| crate::reading::proto_duration(text))?
+    (!is_number(node) && is_whole).then(|| crate::durations::proto_duration(text))?
 }
 
 /// Whether it is a number of JSON, and no text.

@@ -50,7 +50,7 @@ fn iso(text: &str) -> Option<Duration> {
     all = all.checked_add(part(&mut rest, 'H', 3600)?)?;
     all = all.checked_add(part(&mut rest, 'M', 60)?)?;
     if let Some(seconds) = rest.strip_suffix('S') {
-        let seconds = crate::reading::proto_duration(&format!("{seconds}s"))?;
+        let seconds = crate::durations::proto_duration(&format!("{seconds}s"))?;
         return all.checked_add(seconds);
     }
     rest.is_empty().then_some(all)

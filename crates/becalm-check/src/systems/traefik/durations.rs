@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Source;
-use crate::reading::go_duration;
+use crate::durations::go_duration;
 
 /// As paerser reads it: a number is of seconds.
 pub fn duration(text: &str) -> Option<Duration> {

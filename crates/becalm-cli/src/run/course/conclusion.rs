@@ -84,7 +84,7 @@ impl Course<'_> {
             return Ok(Err(signal));
         }
         match printed.map_err(RunError::Resources)? {
-            // Without a result the deadline has passed, and nobody reads it.
+            // No result: the deadline has passed, and no program reads the output.
             Some(Ok(())) | None => Ok(Ok(exit)),
             // As the command would have ended by itself: its reader has gone.
             Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {

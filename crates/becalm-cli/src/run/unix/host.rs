@@ -135,7 +135,7 @@ impl Host {
                 let limit = limit.insert(limit.map_or(end, |limit: Instant| limit.min(end)));
                 if now >= *limit {
                     if self.told_to_end.is_none() {
-                        self.tell_once("the deadline has passed, and nobody reads the output: the rest of it is lost");
+                        self.tell_once("the deadline has passed, and no program reads the output: the rest of it is lost");
                     }
                     break;
                 }
