@@ -44,7 +44,6 @@ impl Contender {
         // By chance one in a thousand times, of four processes.
         let is_fleet = setup.processes > 3 && figures.apart.len() > 4;
         let in_step = is_ours && is_fleet && figures.in_step() > 1;
-        let is_apart = !is_ours && is_fleet && figures.in_step() * 2 < figures.apart.len();
         let asked = [
             (
                 report.lost > 0,
@@ -76,7 +75,6 @@ impl Contender {
                     figures.in_step()
                 ),
             ),
-            (is_apart, "its processes came back apart".into()),
         ];
         asked
             .into_iter()
@@ -207,12 +205,7 @@ pub mod tests {
                 judgement.conclusion
             );
         }
-        let changes: [(&str, Change, &str); 8] = [
-            (
-                "connection-manager",
-                |it| it.apart = vec![Duration::from_secs(1); 6],
-                "came back apart",
-            ),
+        let changes: [(&str, Change, &str); 7] = [
             (
                 "connection-manager",
                 |it| it.report.twice = 1,
