@@ -60,10 +60,7 @@ fn what_never_ends_or_never_comes_is_refused_with_what_to_do() {
             "yes '# a' | becalm fit --format nginx -",
             "name the file of a log",
         ),
-        (
-            "mkfifo a && becalm fit a",
-            "start the writer first",
-        ),
+        ("mkfifo a && becalm fit a", "start the writer first"),
         ("becalm fit .", "name the logs in it"),
         ("becalm fit - < .", "cannot read standard input"),
         ("becalm fit - < /dev/null", "no requests in it"),
