@@ -125,9 +125,7 @@ pub fn conclude(
         None => (pool, knee),
     };
     let drift = drift(gathered.windows.all(), &pool.workers).filter(|_| knee != Knee::Refused);
-    let (pool, mut times) = pool
-        .near_its_capacity(load.rate.value)
-        .at_its_slowest(&total, drift);
+    let (pool, mut times) = pool.at_its_slowest(&total, drift);
     // Those of a clock that was too coarse are no times.
     if times.iter().all(|it| it.as_micros() <= 1) {
         times.clear();

@@ -41,6 +41,7 @@ mod times;
 mod underway;
 mod warning;
 mod windows;
+mod worst;
 
 pub use fit::Fit;
 pub use fits::Fits;

@@ -15,8 +15,6 @@ pub const WITHIN: f64 = 1.96;
 pub const LEAST: u64 = 200;
 /// A service time may differ by this share between windows before anybody is told.
 const DRIFT: f64 = 0.1;
-/// Of its capacity, a service at this share is overloaded by a little more.
-const NEAR: f64 = 0.92;
 /// Service times that a scenario gets.
 const TIMES: usize = 128;
 
@@ -49,7 +47,7 @@ impl Pool {
         let Some(high) = workers.high else {
             // It did that in the log.
             let least = workers.value.max(floor(most * mean));
-            let low = per(least) * (1.0 - share).max(0.0);
+            let low = per(least) / (1.0 + share);
             return Self {
                 workers: Known::measured(
                     least,
@@ -72,7 +70,7 @@ impl Pool {
             f64::from(workers) / mean
         };
         let rates = [workers.low, workers.value, high].map(rate);
-        let low = rates.iter().copied().fold(f64::MAX, f64::min) * (1.0 - share);
+        let low = rates.iter().copied().fold(f64::MAX, f64::min) / (1.0 + share);
         let top = rates.iter().copied().fold(0.0, f64::max) * (1.0 + share);
         Self {
             workers: Known::measured(
@@ -157,22 +155,6 @@ impl Pool {
         } = &mut self.time.how
         {
             *high = high.max(self.time.value);
-        }
-        self
-    }
-
-    /// With the longest time of its interval, where it is so near to its capacity that a little decides.
-    pub fn near_its_capacity(mut self, rate: f64) -> Self {
-        if let (
-            How::Measured {
-                high: Some(high), ..
-            },
-            true,
-        ) = (self.time.how, rate > NEAR * self.capacity.value)
-        {
-            self.capacity.value *= self.time.value / high;
-            self.time.value = high;
-            self.time.because += "; the upper end of the interval, so near to the capacity";
         }
         self
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use becalm::Policy;
 use becalm::support::Human;
 
+use crate::worst::longer;
 use crate::{Fitted, How, Knee, Known};
 
 /// The fault that is asked about begins after so long.
@@ -27,6 +28,7 @@ impl Fitted {
         text.line(
             "# ask: somebody knows it, and the log does not; given: somebody said so; or assumed.",
         );
+        text.line("# Of each interval the end stands here at which the service does worse, so that no verdict is better than the truth.");
         for warning in &self.warnings {
             text.comment(&warning.to_string());
         }
@@ -59,19 +61,22 @@ impl Fitted {
         }
         text.key("workers", &self.workers.value);
         text.known(&self.time, &|it| quoted_millis(*it));
+        let by = self.slower();
         if self.times.is_empty() {
-            let time = Duration::from_secs_f64(self.time.value.clamp(1e-6, 1e6));
-            text.key("time", &quoted(time));
+            text.comment("ask: how are times spread; exponential ones stand in");
+            let time = Duration::from_secs_f64((self.time.value * by).clamp(1e-6, 1e6));
+            text.key("time", &format_args!("\"exponential:{}\"", Human(time)));
         } else {
-            let times: Vec<String> = self.times.iter().map(|it| quoted(*it)).collect();
+            let times = self.times.iter().map(|it| quoted(longer(*it, by)));
+            let times: Vec<String> = times.collect();
             text.key("time", &format_args!("[{}]", times.join(", ")));
         }
         text.known(&self.queue, &|it| bound(*it));
-        text.key("queue", &bound_value(self.queue.value));
+        text.key("queue", &bound_value(self.longest_queue()));
         text.known(&self.failures, &|it| format!("{it:.4}"));
         text.key(
             "failures",
-            &format_args!("{:?}", rounded(self.failures.value)),
+            &format_args!("{:?}", rounded(self.failures.most())),
         );
     }
 
@@ -82,7 +87,7 @@ impl Fitted {
         text.key("clients", &100);
         text.key("target", &"\"service\"");
         text.known(&self.arrivals, &|it| format!("{:.1}", it.rate));
-        let arrivals = &self.arrivals.value;
+        let arrivals = self.busiest();
         match arrivals.bursts {
             Some(it) => text.key(
                 "arrivals",

@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use crate::number::{group_of_any, least};
+use crate::pool::WITHIN;
+
+/// Times are spread by no higher power.
+const MOST_RAISED: f64 = 3.0;
 
 /// Times in microseconds, each to within 1.6 %.
 #[derive(Debug, Clone, Default)]
@@ -51,7 +55,8 @@ impl Times {
         self.sum / self.total.max(1) as f64
     }
 
-    /// So many times in order, each the mean of an equal share of all, scaled to this mean in microseconds; none of none.
+    /// So many times in order, each equally likely, of this mean in microseconds; none of none. They are spread as widely as these
+    /// may be: long ones are what a service comes back late from, and few of them are seen.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -78,11 +83,48 @@ impl Times {
         if means.len() < shares {
             means.push(sum / (each - room).max(1e-9));
         }
-        let total: f64 = means.iter().sum();
-        let scale = mean * means.len() as f64 / total.max(1e-9);
-        let scaled = means.iter().map(|it| (it * scale).round() as u64);
+        let spread = spread(&means, self.most_spread());
+        let scaled = spread.iter().map(|it| (it * mean).round() as u64);
         scaled.map(|it| Duration::from_micros(it.max(1))).collect()
     }
+
+    /// The upper end of the interval of the mean square of these times by the square of their mean.
+    #[expect(clippy::cast_precision_loss)]
+    fn most_spread(&self) -> f64 {
+        let all = self.total.max(1) as f64;
+        let over = |of: &dyn Fn(f64) -> f64| {
+            let each = self.counts.iter().enumerate();
+            let each = each.map(|(at, count)| f64::from(*count) * of(middle(at)));
+            each.sum::<f64>() / all
+        };
+        let mean = over(&|it| it).max(1e-9);
+        let square = over(&|it| (it / mean).powi(2));
+        // By how much each of them moves the ratio.
+        let moves =
+            over(&|it| ((it / mean).powi(2) - square - 2.0 * square * (it / mean - 1.0)).powi(2));
+        square + WITHIN * (moves / all).sqrt()
+    }
+}
+
+/// Times in order, of mean 1, whose mean square is this, if that is more than theirs: the longer one is, the more longer it becomes.
+fn spread(times: &[f64], square: f64) -> Vec<f64> {
+    let raised = |power: f64| -> Vec<f64> {
+        let raised: Vec<f64> = times.iter().map(|it| it.powf(power)).collect();
+        let mean = raised.iter().sum::<f64>() / raised.len().max(1) as f64;
+        raised.iter().map(|it| it / mean.max(1e-9)).collect()
+    };
+    let is_less =
+        |times: &[f64]| times.iter().map(|it| it * it).sum::<f64>() < square * times.len() as f64;
+    let (mut low, mut high) = (1.0, MOST_RAISED);
+    for _ in 0..30 {
+        let power = f64::midpoint(low, high);
+        if is_less(&raised(power)) {
+            low = power;
+        } else {
+            high = power;
+        }
+    }
+    raised(low)
 }
 
 #[expect(clippy::cast_precision_loss)]
@@ -112,11 +154,41 @@ mod tests {
     #[test]
     fn a_few_times_stay_as_they_are() {
         let mut times = Times::default();
-        for micros in [10, 10, 40] {
-            times.add(micros);
+        for _ in 0..1_000_000 {
+            [10, 10, 40].map(|it| times.add(it));
         }
-        let kept = times.equally_likely(100, 20.0);
+        let kept = times.equally_likely(3, 20.0);
         assert_eq!(kept, [10, 10, 40].map(Duration::from_micros));
         assert!(Times::default().equally_likely(100, 1.0).is_empty());
+    }
+
+    #[test]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss
+    )]
+    fn few_times_are_spread_as_widely_as_they_may_be() {
+        let square = |kept: &[Duration]| {
+            let each = kept.iter().map(Duration::as_secs_f64);
+            let (sum, squares) = each.fold((0.0, 0.0), |(sum, squares), it| {
+                (sum + it, squares + it * it)
+            });
+            squares * kept.len() as f64 / (sum * sum)
+        };
+        // Of exponential times the mean square is twice the square of the mean, with a standard error of 2 by the root of their number.
+        let kept_of = |number: u32| {
+            let mut times = Times::default();
+            for nth in 0..number {
+                let share = (f64::from(nth) + 0.5) / f64::from(number);
+                times.add((-20_000.0 * share.ln()) as u64);
+            }
+            times.equally_likely(128, 20_000.0)
+        };
+        let (few, many) = (square(&kept_of(400)), square(&kept_of(40_000)));
+        assert!((2.1..2.25).contains(&few), "{few}");
+        assert!((2.0..2.05).contains(&many), "{many}");
+        let mean = kept_of(400).iter().sum::<Duration>() / 128;
+        assert!(mean.as_micros().abs_diff(20_000) < 2, "{mean:?}");
     }
 }

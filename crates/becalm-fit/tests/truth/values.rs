@@ -23,7 +23,7 @@ fn scenario(fitted: &Fitted) -> Scenario {
     scenario
 }
 
-/// First tries per second in a scenario, on average, which must be what the fit says.
+/// First tries per second in a scenario, on average, which must be the most that the fit says.
 fn rate(fitted: &Fitted) -> f64 {
     let rate = match scenario(fitted).populations[0].arrivals {
         Arrivals::Poisson(rate) => rate,
@@ -38,7 +38,8 @@ fn rate(fitted: &Fitted) -> f64 {
         }
         ref other => panic!("{other:?}"),
     };
-    let told = fitted.arrivals.value.rate;
+    let arrivals = &fitted.arrivals;
+    let told = arrivals.interval().map_or(&arrivals.value, |it| it.1).rate;
     assert!((rate / told - 1.0).abs() < 1e-3, "{rate} for {told}");
     rate
 }

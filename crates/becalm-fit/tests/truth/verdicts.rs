@@ -30,15 +30,14 @@ fn truly(truth: &Truth, trigger: &Trigger, horizon: Duration) -> Scenario {
         .trigger(Trigger::new(trigger.from, trigger.length, hang))
 }
 
-/// With no budget, and with the default one: of several seeds the middle one, since near an edge the truth's own verdict is another with
-/// another seed.
+/// With no budget, and with the default one, by as many runs as a study has unasked: of several seeds the middle one.
 fn verdicts(scenario: &Scenario, seeds: &[u64]) -> [Verdict; 2] {
     let naive = Policy::default().budget(Budget::None);
     let asked = [("naive", naive), ("default", Policy::default())];
     let asked = asked.map(|(name, policy)| Candidate::new(name, policy));
     let seeded = |seed| {
         let mut plan = Plan::default();
-        (plan.seed, plan.is_quick, plan.runs, plan.memory) = (seed, true, Some(3), 4 << 30);
+        (plan.seed, plan.is_quick, plan.runs, plan.memory) = (seed, true, Some(10), 4 << 30);
         let study = verdict::study(&Brief::default(), &asked, &plan, |it| scenario.under(it));
         let contenders = study.unwrap().contenders;
         [0, 1].map(|at| contenders[at].verdict.unwrap())
@@ -75,8 +74,13 @@ impl Figures {
         let scenario = scenario.unwrap_or_else(|it| panic!("{it}\n{text}"));
         verdict::judgeable(&scenario).unwrap();
         let true_one = truly(truth, &scenario.triggers[0], scenario.horizon);
-        let judged = [&true_one, &scenario].map(|it| verdicts(it, seeds));
-        let [true_ones, fitted_ones] = judged;
+        let judged = |seeds: &[u64]| [&true_one, &scenario].map(|it| verdicts(it, seeds));
+        let [mut true_ones, mut fitted_ones] = judged(&seeds[..1]);
+        // Near an edge the truth's own verdict is another with another seed.
+        if (0..2).any(|at| fitted_ones[at] < true_ones[at]) {
+            println!("{:20} {true_ones:?} {fitted_ones:?} at first", truth.name);
+            [true_ones, fitted_ones] = judged(seeds);
+        }
         println!("{:20} {true_ones:?} {fitted_ones:?}", truth.name);
         for (truly, said) in true_ones.into_iter().zip(fitted_ones) {
             self.pessimistic += u32::from(said > truly);
@@ -120,7 +124,10 @@ fn a_fit_is_judged_as_the_truth_is() {
 }
 
 #[test]
-#[ignore = "sixty logs, 15 minutes: scripts/prove fit"]
+#[ignore = "sixty logs, 15 minutes: scripts/prove fit; of some alone: BECALM_LOGS=bimodal-4-60,constant-8-40"]
 fn verdicts_in_full() {
-    Figures::hold(&Figures::of(&sixty(), &[1, 2, 3]));
+    let names = std::env::var("BECALM_LOGS").unwrap_or_default();
+    let is_asked = |it: &Truth| names.is_empty() || names.split(',').any(|name| it.name == name);
+    let truths: Vec<Truth> = sixty().into_iter().filter(is_asked).collect();
+    Figures::hold(&Figures::of(&truths, &[1, 2, 3]));
 }
