@@ -104,7 +104,8 @@ pub fn conclude(
     #[expect(clippy::cast_precision_loss)] // below 2^52
     let left = quantile(&gathered.left.sorted(), 0.5).max(gathered.median) as f64;
     let pool = match workers.filter(|it| !it.is_misfit) {
-        Some(workers) => Pool::of(&total, &workers, load.most, gathered.step).bounded_by(levels),
+        Some(workers) => Pool::of(&total, &workers, load.most, gathered.step)
+            .bounded_by(levels, total.requests()),
         None => with_a_time(Pool::asked(&total, load.most, left), load.most),
     };
     let is_closed = closed::share(&gathered.windows) >= 0.5

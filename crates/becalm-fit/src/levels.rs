@@ -26,6 +26,8 @@ pub struct Levels {
     /// The sum of these times.
     silent: i64,
     until: Option<i64>,
+    /// Since when it has requests and answers none.
+    quiet: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,6 +37,8 @@ struct Row {
     /// For how long the service had as many requests as this row is for, in microseconds, without stalls; and how many it answered then.
     time: i64,
     ended: u64,
+    /// How long it stood still until then, in microseconds.
+    stood: i64,
 }
 
 /// A rate of answers.
@@ -52,6 +56,8 @@ const FEW: u64 = 100;
 const COMPARED: u64 = 400;
 /// A service that has requests stands still if it answers none in this number of stretches, or in two usual times.
 const STALL: i64 = 8;
+/// In so many, that may be no request that takes long.
+const STOOD: i64 = 200;
 /// By this factor levels have to differ, so that their rates tell whether there is a limit.
 const APART: usize = 2;
 
@@ -67,6 +73,9 @@ impl Levels {
 
     /// The service has one more.
     pub fn add(&mut self) {
+        if self.has == 0 {
+            self.quiet = self.until;
+        }
         self.has += 1;
     }
 
@@ -83,6 +92,11 @@ impl Levels {
             }
             self.since.clear();
             self.silent = 0;
+            let stood = moment.saturating_sub(self.quiet.unwrap_or(moment));
+            if stood > self.length.saturating_mul(STOOD) {
+                self.row(self.has).stood += stood;
+            }
+            self.quiet = Some(moment);
         }
         self.has = self.has.saturating_sub(1);
         let since = moment.saturating_sub(self.from.unwrap_or(moment));
@@ -161,6 +175,15 @@ impl Levels {
             rate: answers / seconds,
             error: answers.sqrt() / seconds,
         })
+    }
+
+    /// For how many seconds it answered nobody, for much longer than is usual, until it had this many requests or more. It may have stood
+    /// still; or all that it worked on took long.
+    #[expect(clippy::cast_precision_loss)]
+    pub fn stood_with(&self, number: usize) -> f64 {
+        let rows = self.rows.iter().enumerate();
+        let rows = rows.filter(|(at, _)| least(*at) >= number.max(1));
+        rows.map(|(_, row)| row.stood).sum::<i64>() as f64 / 1e6
     }
 
     /// Whether it answered no faster with at least twice as many requests: then it was full.
@@ -265,5 +288,28 @@ mod tests {
         let after = levels.with(10).unwrap().rate;
         assert!((after / full - 1.0).abs() < 0.001, "{after} for {full}");
         assert_eq!(levels.with(11), None);
+    }
+
+    #[test]
+    fn a_service_stood_still_that_had_requests_and_answered_none_for_long() {
+        let mut levels = of(&[4, 10], 10);
+        let until = levels.until.unwrap();
+        levels.over(until + 3_000_000);
+        levels.add();
+        assert!((levels.stood_with(10) - 3.0).abs() < 1e-9);
+        assert!(levels.stood_with(11) < 1e-9, "it had ten");
+        levels.over(until + 3_900_000);
+        assert!(
+            (levels.stood_with(1) - 3.0).abs() < 1e-9,
+            "0.9 s may be one request"
+        );
+        // Who has nobody does not stand still.
+        for _ in 0..9 {
+            levels.over(until + 3_900_000);
+        }
+        levels.pass(until + 60_000_000);
+        levels.add();
+        levels.over(until + 60_010_000);
+        assert!((levels.stood_with(1) - 3.0).abs() < 1e-9);
     }
 }

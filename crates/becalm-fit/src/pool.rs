@@ -15,6 +15,8 @@ pub const WITHIN: f64 = 1.96;
 pub const LEAST: u64 = 200;
 /// A service time may differ by this share between windows before anybody is told.
 const DRIFT: f64 = 0.1;
+/// Of what a service seems to have worked, that is work at least.
+const LEFT: f64 = 0.1;
 /// Service times that a scenario gets.
 const TIMES: usize = 128;
 
@@ -109,13 +111,29 @@ impl Pool {
         }
     }
 
-    /// As far as how fast the service answered allows it.
-    pub fn bounded_by(self, levels: &Levels) -> Self {
+    /// As far as how fast the service answered so many requests allows it.
+    pub fn bounded_by(self, levels: &Levels, requests: u64) -> Self {
         let highest = levels.highest().map_or(f64::MAX, |it| it.rate);
         let is_closed = self.workers.interval().is_some();
-        let full = levels.with(self.workers.value as usize);
+        let workers = self.workers.value as usize;
+        let full = levels.with(workers).filter(|_| is_closed);
         self.at_most(highest)
-            .no_faster_than(full.filter(|_| is_closed))
+            .no_faster_than(full)
+            .without(levels.stood_with(workers), requests)
+    }
+
+    /// With an upper end for a service that stood still for so many seconds, as in a deployment: those that waited meanwhile seem to have
+    /// been served for so long. They may have been; so the value stays.
+    #[expect(clippy::cast_precision_loss)]
+    fn without(mut self, stood: f64, requests: u64) -> Self {
+        let lost = stood * self.capacity.value / requests.max(1) as f64;
+        if let How::Measured {
+            high: Some(high), ..
+        } = &mut self.capacity.how
+        {
+            *high /= (1.0 - lost).max(LEFT);
+        }
+        self
     }
 
     /// With a lower end that is no higher than the service was seen to answer; where there is no upper end, so is what stands in.
@@ -244,5 +262,19 @@ mod tests {
             let same = pool().no_faster_than(rate);
             assert!((same.capacity.value - 660.0).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn where_a_service_stood_still_the_upper_end_rises_alone() {
+        let pool = Pool {
+            workers: Known::measured(6, 6, 6, ""),
+            capacity: Known::measured(270.0, 260.0, 280.0, ""),
+            time: Known::measured(6.0 / 270.0, 0.022, 0.023, ""),
+        };
+        // In 5 s it could have answered a tenth of all.
+        let pool = pool.without(5.0, 13_500);
+        assert!((pool.capacity.value - 270.0).abs() < 1e-9);
+        let (low, high) = pool.capacity.interval().unwrap();
+        assert!((low - 260.0).abs() < 1e-9 && (high - 280.0 / 0.9).abs() < 1e-9);
     }
 }
