@@ -3,8 +3,9 @@
 //! Then the service has as many requests as there are clients, whatever it does: nobody can compare those that found few with
 //! those that found many. How fast it answered is known all the same, and if it was full, that is its capacity.
 
+use crate::known::WITHIN;
 use crate::levels::{Levels, Rate};
-use crate::pool::{Pool, WITHIN};
+use crate::pool::Pool;
 use crate::windows::Windows;
 use crate::{Knee, Known};
 

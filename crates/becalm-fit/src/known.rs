@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Of a normal distribution, 95 % are within so many standard deviations.
+pub(crate) const WITHIN: f64 = 1.96;
+
 /// A value, with how it is known and from what.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known<T> {

@@ -2,8 +2,8 @@
 //!
 //! That is a fact, whatever the workers, the order and the times: no lower end of a capacity is above it.
 
+use crate::known::WITHIN;
 use crate::number::{group, least};
-use crate::pool::WITHIN;
 
 /// Answers in short stretches, by how many requests the service had when each of them began.
 #[derive(Debug, Clone, Default)]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::arrivals::Arrivals;
+use crate::known::WITHIN;
 use crate::options::Options;
-use crate::pool::WITHIN;
 use crate::windows::{Stretch, Windows};
 use crate::{Bursts, By, Known};
 

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use crate::knee::{Workers, mean_time, time_taken};
+use crate::known::WITHIN;
 use crate::levels::{Levels, Rate};
 use crate::number;
 use crate::tally::Tally;
 use crate::windows::Stretch;
 use crate::{How, Known};
 
-/// Of a normal distribution, 95 % are within so many standard deviations.
-pub const WITHIN: f64 = 1.96;
 /// Fewer requests say nothing.
 pub const LEAST: u64 = 200;
 /// A service time may differ by this share between windows before anybody is told.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::known::WITHIN;
 use crate::number::{group_of_any, least};
-use crate::pool::WITHIN;
 
 /// Times are spread by no higher power.
 const MOST_RAISED: f64 = 3.0;

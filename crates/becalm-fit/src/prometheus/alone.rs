@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::range::Point;
-use crate::pool::WITHIN;
+use crate::known::WITHIN;
 
 /// Requests that tell what a time is.
 const ENOUGH: f64 = 500.0;

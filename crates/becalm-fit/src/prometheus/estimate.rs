@@ -12,7 +12,7 @@ use super::alone::Alone;
 use super::range::{Point, Range};
 use crate::conclude::failures;
 use crate::fitted::{Bursts, Retries};
-use crate::pool::WITHIN;
+use crate::known::WITHIN;
 use crate::{Ends, FirstTries, Fitted, Found, Knee, Known, Warning};
 
 /// Requests that wait in each process where it has no room, by half of one and the squared variation of times.
