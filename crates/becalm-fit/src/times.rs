@@ -107,6 +107,7 @@ impl Times {
 }
 
 /// Times in order, of mean 1, whose mean square is this, if that is more than theirs: the longer one is, the more longer it becomes.
+#[expect(clippy::cast_precision_loss)]
 fn spread(times: &[f64], square: f64) -> Vec<f64> {
     let raised = |power: f64| -> Vec<f64> {
         let raised: Vec<f64> = times.iter().map(|it| it.powf(power)).collect();
