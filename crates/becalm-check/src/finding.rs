@@ -26,6 +26,22 @@ pub struct Finding {
     pub remedy: String,
 }
 
+/// The longest text that is told as it is, and what is kept of a longer one before and after the cut.
+const LONGEST: usize = 4000;
+const BEFORE: usize = 1000;
+const AFTER: usize = 500;
+
+/// The text without its middle where it is very long: what a file says may have as many letters as the file.
+pub(crate) fn shortened(mut text: String) -> String {
+    if text.len() > LONGEST {
+        let begin = (0..=BEFORE).rfind(|at| text.is_char_boundary(*at));
+        let mut last = text.len() - AFTER..text.len();
+        let end = last.find(|at| text.is_char_boundary(*at));
+        text.replace_range(begin.unwrap_or(0)..end.unwrap_or(text.len()), "...");
+    }
+    text
+}
+
 impl Finding {
     /// A finding of this kind, in words of its own.
     pub fn new(
@@ -40,8 +56,8 @@ impl Finding {
             span,
             code: code.name,
             severity: code.severity,
-            sentence: sentence.into(),
-            remedy: remedy.into(),
+            sentence: shortened(sentence.into()),
+            remedy: shortened(remedy.into()),
         }
     }
 
@@ -50,6 +66,31 @@ impl Finding {
         match &*self.remedy {
             "" => self.sentence.clone(),
             remedy => format!("{}; {remedy}", self.sentence),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code;
+
+    #[test]
+    fn what_a_file_says_is_cut_in_its_middle() {
+        let said = |text: &str| {
+            let sentence = format!("no word is `{text}`, {text}");
+            let span = Span::new(1, 1, 1);
+            Finding::new("a", span, code::REFUSED, sentence, "").sentence
+        };
+        assert_eq!(said("x"), "no word is `x`, x");
+        for letter in ["x", "é", "漢"] {
+            let told = said(&letter.repeat(100_000));
+            assert!(told.len() < 2 * BEFORE, "{}", told.len());
+            assert!(
+                told.starts_with("no word is `") && told.ends_with(letter),
+                "{told}"
+            );
+            assert!(told.contains("..."), "{told}");
         }
     }
 }

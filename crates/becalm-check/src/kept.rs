@@ -72,8 +72,8 @@ pub(crate) struct Tally {
     pub beyond: All,
     /// What mappings that are not kept could not say, by their files.
     pub lost: BTreeMap<String, Vec<Span>>,
-    /// Notes about systems that were told: the system, the code, the remedy.
-    told: HashSet<(&'static str, &'static str, String)>,
+    /// Notes about systems that were told: the remedies of each system and code.
+    told: HashMap<(&'static str, &'static str), HashSet<String>>,
 }
 
 impl Tally {
@@ -86,6 +86,12 @@ impl Tally {
         });
         self.of[at].1 += 1;
         self.every || self.of[at].1 <= MOST
+    }
+
+    /// Whether no more of this kind are kept.
+    pub fn is_full(&self, kind: Kind) -> bool {
+        let mut all = self.of.iter();
+        !self.every && all.any(|(it, many)| *it == kind && *many >= MOST)
     }
 
     /// The finding, if one more of its kind is kept.
@@ -120,7 +126,18 @@ impl Tally {
 
     /// Whether a note about a system is the first of its code and remedy.
     pub fn is_first(&mut self, system: &'static str, note: &Finding) -> bool {
-        self.told.insert((system, note.code, note.remedy.clone()))
+        let is_first = !self.is_told(system, note.code, &note.remedy);
+        if is_first {
+            let remedies = self.told.entry((system, note.code)).or_default();
+            remedies.insert(note.remedy.clone());
+        }
+        is_first
+    }
+
+    /// Whether a note about a system was told.
+    pub fn is_told(&self, system: &'static str, code: &'static str, remedy: &str) -> bool {
+        let remedies = self.told.get(&(system, code));
+        remedies.is_some_and(|it| it.contains(remedy))
     }
 }
 
@@ -134,12 +151,10 @@ pub(crate) struct Beyond {
 
 impl Beyond {
     pub fn new(kind: Kind, span: Span, sentence: &str) -> Self {
-        let mut hasher = DefaultHasher::new();
-        sentence.hash(&mut hasher);
         Self {
             kind,
             span,
-            sentence: hasher.finish(),
+            sentence: hashed(sentence),
         }
     }
 
@@ -191,6 +206,13 @@ impl All {
             }
         }
     }
+}
+
+/// What stands for a value that is compared alone.
+pub(crate) fn hashed(value: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn add<T>(all: &mut BTreeMap<String, Vec<T>>, file: &str, more: impl Iterator<Item = T>) {

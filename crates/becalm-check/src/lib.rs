@@ -26,6 +26,7 @@ mod kept;
 pub mod layers;
 #[cfg(test)]
 mod linear;
+mod linted;
 mod lints;
 mod list;
 mod mapping;

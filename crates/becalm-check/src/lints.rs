@@ -1,18 +1,57 @@
 //! Which dangers does the mapped policy have, and at which lines?
 
+use std::borrow::Cow;
+
 use becalm::lint::Lint;
 
 use crate::code;
 use crate::document::Span;
 use crate::finding::Finding;
 use crate::mapping::{Mapping, Origin};
+use crate::severity::Severity;
 use crate::system::{Remedies, System};
 use crate::template::is_placeholder;
 use crate::weight;
 
+/// A danger of a mapping before its text is made: of very many mappings most are counted alone.
+pub struct Danger<'l> {
+    pub code: &'static str,
+    pub severity: Severity,
+    pub span: Span,
+    /// What the lint says, without what helps.
+    said: &'l str,
+    pub remedy: Cow<'l, str>,
+}
+
+impl Danger<'_> {
+    /// The sentence of the finding.
+    pub fn sentence(&self, mapping: &Mapping) -> String {
+        let said = as_far_as_read(mapping, self.said);
+        format!("{}: {said}", mapping.name)
+    }
+
+    pub fn finding(self, mapping: &Mapping) -> Finding {
+        Finding {
+            file: mapping.file.clone(),
+            span: self.span,
+            code: self.code,
+            severity: self.severity,
+            sentence: self.sentence(mapping),
+            remedy: self.remedy.into_owned(),
+        }
+    }
+}
+
 /// The lints of the policy, each at the key that it is about where the file has that, otherwise where
-/// the retries are configured. `lints` are those of the policy. A policy may leave its total time to its caller. A system has no caller that could bound it.
-pub fn of(mapping: &Mapping, system: &System, lints: &[Lint]) -> Vec<Finding> {
+/// the retries are configured. `lints` are those of the policy, and `words` remedies in place of the system's. A policy may leave its
+/// total time to its caller. A system has no caller that could bound it.
+pub fn of<'l>(
+    mapping: &Mapping,
+    is_written: bool,
+    system: &System,
+    words: Remedies,
+    lints: &'l [Lint],
+) -> Vec<Danger<'l>> {
     let mut lints: Vec<_> = lints.iter().collect();
     let mut is_unbounded = mapping.policy.attempts > 1 && mapping.policy.deadline.is_none();
     let is_filled_in = |it: &(&str, Origin)| match it {
@@ -29,34 +68,41 @@ pub fn of(mapping: &Mapping, system: &System, lints: &[Lint]) -> Vec<Finding> {
     let told = lints
         .iter()
         .filter(|it| weight::is_told(mapping, it, &lints));
-    let findings = told.map(|lint| finding(mapping, system, lint));
-    findings
-        .chain((is_unbounded && !is_told).then(|| no_total_time(mapping, system)))
-        .collect()
+    let dangers = told.map(|lint| danger(mapping, is_written, system, lint));
+    let unbounded = (is_unbounded && !is_told).then(|| no_total_time(mapping, is_written, system));
+    let mut all: Vec<_> = dangers.chain(unbounded).collect();
+    for danger in &mut all {
+        if let Some(own) = remedy(words, danger.code) {
+            danger.remedy = own.into();
+        }
+    }
+    all
 }
 
-fn no_total_time(mapping: &Mapping, system: &System) -> Finding {
-    let told = "nothing bounds how long all attempts of a call take together";
-    let sentence = format!("{}: {}", mapping.name, as_far_as_read(mapping, told));
-    let code = code::NO_TOTAL_TIME;
+fn no_total_time(mapping: &Mapping, is_written: bool, system: &System) -> Danger<'static> {
+    let code = code::NO_TOTAL_TIME.name;
     let known = remedy(system.remedies, "no-deadline");
-    let remedy = known.map_or_else(|| weight::remedy(system, code.name), ToOwned::to_owned);
-    let mut finding = Finding::new(&mapping.file, mapping.span, code, sentence, remedy);
-    finding.severity = weight::severity(mapping, system, code.name, known.is_some());
-    finding
-}
-
-/// What another object may set is not said to be missing.
-fn as_far_as_read(mapping: &Mapping, sentence: &str) -> String {
-    let is_elsewhere = |it: &(&str, Origin)| matches!(it, ("deadline", Origin::NotExpressible(_)));
-    if mapping.origins.iter().any(is_elsewhere) {
-        sentence.replacen("nothing bounds", "nothing that is read here bounds", 1)
-    } else {
-        sentence.to_owned()
+    Danger {
+        code,
+        severity: weight::severity(mapping, is_written, system, code, known.is_some()),
+        span: mapping.span,
+        said: "nothing bounds how long all attempts of a call take together",
+        remedy: known.map_or_else(|| weight::remedy(system, code).into(), Cow::from),
     }
 }
 
-fn finding(mapping: &Mapping, system: &System, lint: &Lint) -> Finding {
+/// What another object may set is not said to be missing.
+fn as_far_as_read<'l>(mapping: &Mapping, sentence: &'l str) -> Cow<'l, str> {
+    let is_elsewhere = |it: &(&str, Origin)| matches!(it, ("deadline", Origin::NotExpressible(_)));
+    if mapping.origins.iter().any(is_elsewhere) {
+        let read = "nothing that is read here bounds";
+        sentence.replacen("nothing bounds", read, 1).into()
+    } else {
+        sentence.into()
+    }
+}
+
+fn danger<'l>(mapping: &Mapping, is_written: bool, system: &System, lint: &'l Lint) -> Danger<'l> {
     let (sentence, own) = lint
         .message
         .rsplit_once("; ")
@@ -66,30 +112,21 @@ fn finding(mapping: &Mapping, system: &System, lint: &Lint) -> Finding {
     let has_remedy = known.is_some() || is_own;
     let none = || {
         if is_own {
-            own.to_owned()
+            own.into()
         } else {
-            weight::remedy(system, lint.code)
+            weight::remedy(system, lint.code).into()
         }
     };
-    let remedy = known.unwrap_or_else(none);
-    Finding {
-        file: mapping.file.clone(),
-        span: place(mapping, lint.code),
+    Danger {
         code: lint.code,
-        severity: weight::severity(mapping, system, lint.code, has_remedy),
+        severity: weight::severity(mapping, is_written, system, lint.code, has_remedy),
+        span: place(mapping, lint.code),
         // What a policy declares is no word of other systems.
-        sentence: format!(
-            "{}: {}",
-            mapping.name,
-            as_far_as_read(
-                mapping,
-                sentence
-                    .strip_suffix(", since it is declared safe to repeat")
-                    .filter(|_| !is_own)
-                    .unwrap_or(sentence)
-            )
-        ),
-        remedy,
+        said: sentence
+            .strip_suffix(", since it is declared safe to repeat")
+            .filter(|_| !is_own)
+            .unwrap_or(sentence),
+        remedy: known.unwrap_or_else(none),
     }
 }
 
@@ -144,11 +181,11 @@ fn remedy(remedies: Remedies, lint: &str) -> Option<&'static str> {
 }
 
 /// The remedy without what the file does already: a single retry.
-fn left_to_do(mapping: &Mapping, remedy: &str) -> String {
+fn left_to_do(mapping: &Mapping, remedy: &'static str) -> Cow<'static, str> {
     let one_retry = remedy.split_once(": 1`, and ");
     match one_retry.filter(|_| mapping.policy.attempts <= 2) {
-        Some((_, rest)) => format!("set {rest}"),
-        None => remedy.to_owned(),
+        Some((_, rest)) => format!("set {rest}").into(),
+        None => remedy.into(),
     }
 }
 

@@ -3,20 +3,19 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use becalm::Policy;
-use becalm::lint::Lint;
-
 use crate::below::Below;
 use crate::chart;
 use crate::code::{self, Code};
 use crate::document::{Document, Node, Span};
 use crate::durations::{gateway_duration, go_duration, proto_duration};
 use crate::evidence::Evidence;
-use crate::finding::Finding;
-use crate::kept::{Beyond, Tally};
-use crate::lints;
+use crate::finding::{Finding, shortened};
+use crate::kept::{Beyond, Tally, hashed};
+use crate::linted::Linted;
+use crate::lints::{self, Danger};
 use crate::mapping::{Draft, Mapping};
-use crate::system::System;
+use crate::severity::Severity;
+use crate::system::{Remedies, System};
 use crate::template;
 use crate::told::Told;
 use crate::weight;
@@ -38,19 +37,20 @@ pub struct Reading<'a> {
     /// The file that the document is read on top of, as part of one tree.
     pub(crate) below: Option<Below<'a>>,
     pub(crate) system: &'static System,
+    /// What helps against the lints of the next mappings, in place of the system's own remedies.
+    pub(crate) words: Remedies,
     /// Those that the next mapping may still change, or the last one has.
     findings: Vec<Finding>,
-    /// How many of them there were before the lints of the last mapping, and with these.
-    before_lints: usize,
+    /// How many of them are of the last mapping.
     mapped: usize,
     /// Those that nothing changes any more.
     pub(crate) settled: Vec<Finding>,
     /// How many findings were settled, whether they were kept or not.
     passed: usize,
     pub(crate) tally: Tally,
-    told: HashSet<Once<'a>>,
-    /// The policy of the last mapping, and its lints.
-    linted: Option<(Policy, Vec<Lint>)>,
+    /// What is told once, as a hash: a code at a place of a file, of retries that may stand at a place of another.
+    told: HashSet<u64>,
+    pub(crate) linted: Linted,
     pub(crate) mappings: Vec<Mapping>,
 }
 
@@ -71,9 +71,6 @@ pub(crate) struct Mark {
     beyond: usize,
 }
 
-/// What is told once: a code at a place of a file, of retries that may stand at a place of another.
-type Once<'a> = (&'a str, Span, &'static str, Option<(String, Span)>);
-
 impl<'a> Reading<'a> {
     pub(crate) fn new(
         document: Document<'a>,
@@ -88,14 +85,14 @@ impl<'a> Reading<'a> {
             evidence: system.evidence,
             below: None,
             system,
+            words: &[],
             findings: Vec::new(),
-            before_lints: 0,
             mapped: 0,
             settled: Vec::new(),
             passed: 0,
             tally: Tally::default(),
             told: HashSet::new(),
-            linted: None,
+            linted: Linted::default(),
             mappings: Vec::new(),
         }
     }
@@ -114,7 +111,7 @@ impl<'a> Reading<'a> {
             self.findings
                 .push(Finding::new(file, span, code, sentence, remedy));
         } else {
-            let beyond = Beyond::new(kind, span, &sentence.into());
+            let beyond = Beyond::new(kind, span, &shortened(sentence.into()));
             self.tally.beyond.add(file, beyond);
         }
     }
@@ -144,11 +141,6 @@ impl<'a> Reading<'a> {
             .chain(beyond.skip(mark.beyond).map(|it| (it.kind.0, it.span)))
     }
 
-    /// The lints of the last mapping.
-    pub(crate) fn lints(&mut self) -> &mut [Finding] {
-        &mut self.findings[self.before_lints..self.mapped]
-    }
-
     /// Notes a finding that is worth knowing, and that no change of this file mends.
     pub fn note(
         &mut self,
@@ -157,7 +149,7 @@ impl<'a> Reading<'a> {
         sentence: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        let severity = crate::Severity::Note;
+        let severity = Severity::Note;
         self.find(span, Code { severity, ..code }, sentence, remedy);
     }
 
@@ -171,10 +163,10 @@ impl<'a> Reading<'a> {
         read: impl FnOnce(&mut Self, &mut Draft),
     ) {
         let own = std::mem::replace(&mut self.document.file, file);
-        let before = draft.clone();
+        let before = (file != own).then(|| draft.clone());
         read(self, draft);
         self.document.file = own;
-        if file != own {
+        if let Some(before) = before {
             draft.came_from(file, at, &before);
         }
     }
@@ -378,7 +370,6 @@ impl<'a> Reading<'a> {
             lost,
             elsewhere,
         } = draft;
-        self.before_lints = self.mapped;
         if let Err(invalid) = policy.validate() {
             let sentence = format!("no policy can have these values: {invalid}");
             self.find(span, code::NOT_A_POLICY, sentence, "");
@@ -391,7 +382,7 @@ impl<'a> Reading<'a> {
             evidence: self.evidence,
             file: self.document.file.to_owned(),
             span,
-            name: name.into(),
+            name: shortened(name.into()),
             names,
             policy,
             origins,
@@ -401,30 +392,43 @@ impl<'a> Reading<'a> {
         let is_total = |it: &Finding| it.code == code::NO_TOTAL_TIME.name;
         let is_said = self.findings.iter().any(is_total);
         let is_again =
-            |it: &Finding| is_said && ["no-deadline", code::NO_TOTAL_TIME.name].contains(&it.code);
-        // One retry policy may serve many routes.
-        self.before_lints = self.findings.len();
-        // Of a file with very many mappings most say the same.
-        let linted = match self.linted.take() {
-            Some(same) if same.0 == mapping.policy => same,
-            _ => (mapping.policy.clone(), mapping.policy.lints()),
-        };
-        for lint in lints::of(&mapping, self.system, &linted.1) {
-            let file = self.document.file;
-            let once = (file, lint.span, lint.code, elsewhere.clone());
-            if !is_again(&lint) && self.told.insert(once) {
-                self.findings.push(lint);
+            |code: &str| is_said && ["no-deadline", code::NO_TOTAL_TIME.name].contains(&code);
+        let linted = self.linted.of(&mapping.policy);
+        let is_written = weight::is_written(&mapping, self.system);
+        for danger in lints::of(&mapping, is_written, self.system, self.words, &linted) {
+            // One retry policy may serve many routes.
+            let once = hashed(&(&mapping.file, danger.span, danger.code, &elsewhere));
+            let is_new = !is_again(danger.code) && self.told.insert(once);
+            if is_new && !self.is_left_out(&danger, &mapping) {
+                self.findings.push(danger.finding(&mapping));
             }
         }
-        if !weight::is_written(&mapping, self.system) {
+        if !is_written {
             self.findings.iter_mut().for_each(weight::of_default);
         }
-        self.linted = Some(linted);
         self.mapped = self.findings.len();
         if let Some(below) = self.below {
             below.name(&mut mapping, self.document.start());
         }
         self.mappings.extend(self.tally.kept_mapping(mapping));
+    }
+
+    /// Counts a danger whose finding would not be kept, or not be told.
+    fn is_left_out(&mut self, danger: &Danger<'_>, mapping: &Mapping) -> bool {
+        let kind = (danger.code, danger.severity);
+        if self.below.is_some() {
+            return false;
+        }
+        if danger.severity == Severity::Note {
+            let system = self.system.name;
+            return self.tally.is_told(system, danger.code, &danger.remedy);
+        }
+        let is_full = self.tally.is_full(kind);
+        if is_full {
+            let beyond = Beyond::new(kind, danger.span, &danger.sentence(mapping));
+            self.tally.beyond.add(&mapping.file, beyond);
+        }
+        is_full
     }
 }
 

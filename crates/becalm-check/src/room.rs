@@ -45,7 +45,7 @@ impl Reading<'_> {
         if span.is_none() && !draft.origins.iter().any(is_said) {
             return;
         }
-        let Some(filled) = filled(draft, |policy| policy.attempt_timeout = Some(time)) else {
+        let Some(filled) = self.filled(draft, |policy| policy.attempt_timeout = Some(time)) else {
             return;
         };
         let sentence = format!(
@@ -66,25 +66,26 @@ impl Reading<'_> {
         if end.is_zero() || !is_first {
             return;
         }
-        let Some(filled) = filled(draft, |policy| policy.deadline = Some(end)) else {
+        let Some(filled) = self.filled(draft, |policy| policy.deadline = Some(end)) else {
             return;
         };
         let sentence = filled.replace("the deadline", &format!("`{name}`"));
         self.find(span, code::ENDS_BEFORE_RETRIES, sentence, remedy);
     }
-}
 
-/// What the lint of a policy says that was changed so.
-fn filled(draft: &Draft, change: impl FnOnce(&mut Policy)) -> Option<String> {
-    let is_unknown =
-        |it: &(&str, Origin)| matches!(it, ("deadline" | "attempts", Origin::Unknown(..)));
-    if draft.origins.iter().any(is_unknown) {
-        return None;
+    /// What the lint of a policy says that was changed so.
+    fn filled(&mut self, draft: &Draft, change: impl FnOnce(&mut Policy)) -> Option<String> {
+        let is_unknown =
+            |it: &(&str, Origin)| matches!(it, ("deadline" | "attempts", Origin::Unknown(..)));
+        if draft.origins.iter().any(is_unknown) {
+            return None;
+        }
+        let mut policy = draft.policy.clone();
+        change(&mut policy);
+        policy.attempt_timeout.and(policy.deadline)?;
+        let lints = self.linted.of(&policy);
+        let lint = lints.iter().find(|it| it.code == FILLS)?;
+        let (sentence, _) = lint.message.rsplit_once("; ")?;
+        Some(sentence.to_owned())
     }
-    let mut policy = draft.policy.clone();
-    change(&mut policy);
-    policy.attempt_timeout.and(policy.deadline)?;
-    let lint = policy.lints().into_iter().find(|it| it.code == FILLS)?;
-    let (sentence, _) = lint.message.rsplit_once("; ")?;
-    Some(sentence.to_owned())
 }

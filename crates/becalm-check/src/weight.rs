@@ -30,7 +30,13 @@ pub fn is_written(mapping: &Mapping, system: &System) -> bool {
 }
 
 /// How bad it is.
-pub fn severity(mapping: &Mapping, system: &System, lint: &str, has_remedy: bool) -> Severity {
+pub fn severity(
+    mapping: &Mapping,
+    is_written: bool,
+    system: &System,
+    lint: &str,
+    has_remedy: bool,
+) -> Severity {
     let is_own = |it: &Origin| matches!(it, Origin::Line(_) | Origin::Derived(..));
     let mut origins = mapping.origins.iter();
     // A mode that stands for all says nothing of methods.
@@ -38,7 +44,7 @@ pub fn severity(mapping: &Mapping, system: &System, lint: &str, has_remedy: bool
     let asks = !is_mode && origins.any(|(key, it)| *key == "retry_on" && is_own(it));
     let is_elsewhere = system.elsewhere.contains(&lint);
     match lint {
-        _ if !is_written(mapping, system) => Severity::Note,
+        _ if !is_written => Severity::Note,
         "repeats-non-idempotent" if asks => Severity::Error,
         "no-bound" | "unlimited-without-budget" => Severity::Error,
         // No setting of a system that has this budget is another one.

@@ -259,13 +259,11 @@ fn of_filter<'a>(
         cluster::budget(reading, draft, cluster, "DEFAULT");
     });
     let name = name.unwrap_or("?");
-    reading.map(
-        draft,
-        format!("{} to {name}", filter.title),
-        vec![name.to_owned()],
-        key.span,
-    );
-    in_own_words(reading, REMEDIES);
+    let title = format!("{} to {name}", filter.title);
+    // What helps here is no setting of a route.
+    reading.words = REMEDIES;
+    reading.map(draft, title, vec![name.to_owned()], key.span);
+    reading.words = &[];
 }
 
 /// Connections of `tcp_proxy`, which are made again at once where no `backoff_options` are set.
@@ -317,25 +315,22 @@ fn of_connections<'a>(reading: &mut Reading<'a>, clusters: Clusters<'a>, node: &
         return;
     }
     let name = name.unwrap_or("?");
-    reading.map(
-        draft,
-        format!("connections to {name}"),
-        vec![name.to_owned()],
-        key.span,
-    );
-    let fewer = "lower `max_connect_attempts`: `tcp_proxy` has no budget of retries";
-    let shorter = "lower `max_connect_attempts`, or `connect_timeout` of the cluster";
-    in_own_words(
-        reading,
-        &[
-            ("no-budget", fewer),
-            ("no-deadline", shorter),
-            ("no-total-time", shorter),
-            ("retries-at-once", "set `backoff_options`"),
-            ("hints-ignored", fewer),
-        ],
-    );
+    reading.words = OF_CONNECTIONS;
+    let title = format!("connections to {name}");
+    reading.map(draft, title, vec![name.to_owned()], key.span);
+    reading.words = &[];
 }
+
+/// What helps against a lint of a `tcp_proxy`, by its code.
+const OF_CONNECTIONS: &[(&str, &str)] = &[
+    ("no-budget", FEWER),
+    ("no-deadline", SHORTER),
+    ("no-total-time", SHORTER),
+    ("retries-at-once", "set `backoff_options`"),
+    ("hints-ignored", FEWER),
+];
+const FEWER: &str = "lower `max_connect_attempts`: `tcp_proxy` has no budget of retries";
+const SHORTER: &str = "lower `max_connect_attempts`, or `connect_timeout` of the cluster";
 
 fn waits(reading: &mut Reading<'_>, draft: &mut Draft, node: &Node) {
     let Some((key, options)) = entry(node, "backoff_options") else {
@@ -353,15 +348,6 @@ fn waits(reading: &mut Reading<'_>, draft: &mut Draft, node: &Node) {
     );
     super::base_alone(draft, &base, "base_interval");
     draft.set("cap", cap, |policy, it| policy.cap = it);
-}
-
-/// What helps here is no setting of a route.
-fn in_own_words(reading: &mut Reading<'_>, remedies: &[(&str, &str)]) {
-    for finding in reading.lints() {
-        if let Some((_, remedy)) = remedies.iter().find(|(code, _)| *code == finding.code) {
-            (*remedy).clone_into(&mut finding.remedy);
-        }
-    }
 }
 
 /// Tells of redirects that Envoy follows itself: each is a request more, with the retries of the route that it leads to.
