@@ -90,6 +90,19 @@ fn parts_of_one_file() {
             "frontend fNUMBER\n  use_backend %[path]\nbackend bNUMBER\n  server a 127.0.0.1:1\n",
             "",
         ),
+        (
+            "application.properties",
+            "spring.cloud.gateway.routes[0].filters[1000]=CircuitBreaker\n",
+            "spring.cloud.gateway.routes[0].filters[NUMBER]=Retry=3\n",
+            "",
+        ),
+        (
+            "application.properties",
+            "",
+            "resilience4j.retry.instances.iNUMBER.baseConfig=cNUMBER\nresilience4j.retry.configs.cNUMBER.maxAttempts=4\n\
+             resilience4j.timelimiter.instances.iNUMBER.timeoutDuration=1s\nresilience4j.bulkhead.instances.iNUMBER.maxConcurrentCalls=4\n",
+            "",
+        ),
     ] {
         let work = |many: usize| {
             let parts = (0..many).map(|at| part.replace("NUMBER", &at.to_string()));

@@ -67,7 +67,7 @@ impl Names {
 
 #[cfg(test)]
 thread_local! {
-    /// How often a node was asked for a key, or walked over.
+    /// How often a node was asked for a key, or walked over; and entries that are looked at one by one.
     pub static LOOKED_AT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 

@@ -1,9 +1,13 @@
 //! From which shared configurations does an instance take what it does not say itself?
 
+use std::collections::HashMap;
+
 use super::super::spring::{imports, lacks_base};
 use super::{Key, Node, get};
 use crate::code;
 use crate::document::Document;
+#[cfg(test)]
+use crate::document::LOOKED_AT;
 use crate::reading::Reading;
 
 /// Where a config that is in none of the files may be, and what helps.
@@ -19,19 +23,32 @@ fn elsewhere(document: &Document<'_>) -> Option<(String, &'static str)> {
     lacks_base(document).then_some((sentence, "name that file as well, such as application.yml"))
 }
 
+/// Configs or instances by their names.
+pub type Named<'n> = HashMap<&'n str, &'n (Key, Node)>;
+
+/// Those that stand at these places of a module; of several of a name the first.
+pub fn named<'n>(module: Option<&'n Node>, places: &[&str]) -> Named<'n> {
+    let mut named = Named::new();
+    let tables = places.iter().filter_map(|it| get(module?, it));
+    for entry in tables.flat_map(Node::entries) {
+        #[cfg(test)]
+        LOOKED_AT.set(LOOKED_AT.get() + 1);
+        named.entry(&entry.0.name).or_insert(entry);
+    }
+    named
+}
+
+/// How many configs one may stand on.
+const MOST: usize = 100;
+
 /// The configurations of an instance: its own, and those that it stands on.
 #[derive(Debug)]
 pub struct Levels<'n>(pub Vec<&'n Node>);
 
 impl<'n> Levels<'n> {
     /// `createRetryConfig`: the `baseConfig`, or from 2.0 on the one called `default`, each of which may stand on another.
-    pub fn of(
-        reading: &mut Reading<'_>,
-        configs: &'n [(Key, Node)],
-        name: &str,
-        given: &'n Node,
-    ) -> Self {
-        let of_name = |name: &str| configs.iter().find(|(key, _)| key.name == name);
+    pub fn of(reading: &mut Reading<'_>, configs: &Named<'n>, name: &str, given: &'n Node) -> Self {
+        let of_name = |name: &str| configs.get(name).copied();
         let has_default = reading.version != "1.7";
         let mut levels = vec![given];
         let (mut name, mut top) = (name.to_owned(), given);
@@ -72,7 +89,7 @@ impl<'n> Levels<'n> {
                 None if has_default && name != "default" => of_name("default"),
                 None => None,
             };
-            let Some((key, next)) = next else {
+            let Some((key, next)) = next.filter(|_| levels.len() <= MOST) else {
                 return Self(levels);
             };
             levels.push(next);

@@ -8,6 +8,8 @@ mod retry_on;
 mod siblings;
 mod waits;
 
+use std::collections::HashSet;
+
 use becalm::Policy;
 use becalm::preset::Preset;
 
@@ -20,7 +22,8 @@ use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
-use instance::Levels;
+use instance::{Levels, named};
+use siblings::Siblings;
 
 pub(super) const RESILIENCE4J: System = System {
     name: "resilience4j",
@@ -150,21 +153,26 @@ pub(super) fn read(reading: &mut Reading<'_>) {
             .as_ref()
             .is_none_or(|names| names.contains(&key.name))
     };
-    for (key, given) in instances.iter().filter(|(key, _)| is_told(key)) {
-        of_instance(reading, &properties, all, configs, key, given);
-    }
     let default = configs.iter().find(|(key, _)| key.name == "default");
-    if let (true, Some((key, given))) = (instances.is_empty(), default) {
-        of_instance(reading, &properties, all, configs, key, given);
+    let default = default.filter(|_| instances.is_empty());
+    let told = instances.into_iter().filter(|(key, _)| is_told(key));
+    let (configs, siblings) = (named(Some(retry), &["configs"]), Siblings::of(all));
+    for (key, given) in told.chain(default) {
+        let name = &*key.name;
+        let levels = Levels::of(reading, &configs, name, given);
+        let mut draft = draft(reading, &levels);
+        siblings.tell(reading, &mut draft, &levels, name);
+        let told = properties.named(&format!("retry {name}"));
+        reading.map(draft, told, vec![name.to_owned()], key.span);
     }
 }
 
 /// The instances that a profile says something of; `None` where it says something of all, or is none.
-fn changed(reading: &Reading<'_>, properties: &Properties<'_>) -> Option<Vec<String>> {
+fn changed(reading: &Reading<'_>, properties: &Properties<'_>) -> Option<HashSet<String>> {
     properties.profile.as_ref()?;
     let own = spring::alone(&reading.document)?;
     let modules = get(&own, "resilience4j").map_or(&[][..], Node::entries);
-    let mut names = Vec::new();
+    let mut names = HashSet::new();
     for (kind, given) in modules.iter().flat_map(|(_, it)| it.entries()) {
         if !["instances", "backends"]
             .iter()
@@ -196,28 +204,17 @@ fn reads_old_attempts(reading: &Reading<'_>) -> bool {
     reading.version == "1.7"
 }
 
-fn of_instance(
-    reading: &mut Reading<'_>,
-    properties: &Properties<'_>,
-    all: &Node,
-    configs: &[(Key, Node)],
-    key: &Key,
-    given: &Node,
-) {
-    let name = &*key.name;
-    let levels = Levels::of(reading, configs, name, given);
+fn draft(reading: &mut Reading<'_>, levels: &Levels<'_>) -> Draft {
     let mut draft = Draft::of(bare(), KEYS);
-    attempts(reading, &mut draft, &levels);
-    waits::waits(reading, &mut draft, &levels);
+    attempts(reading, &mut draft, levels);
+    waits::waits(reading, &mut draft, levels);
     for name in ["retryExceptions", "ignoreExceptions"] {
         if let Some(node) = levels.value(name) {
             reading.is_default(node.span);
         }
     }
-    retry_on::retry_on(&mut draft, &levels);
-    siblings::siblings(reading, &mut draft, all, &levels, name);
-    let told = properties.named(&format!("retry {name}"));
-    reading.map(draft, told, vec![name.to_owned()], key.span);
+    retry_on::retry_on(&mut draft, levels);
+    draft
 }
 
 fn bare() -> Policy {

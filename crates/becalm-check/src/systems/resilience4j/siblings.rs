@@ -4,7 +4,7 @@
 //! All of it holds where a method has the annotations of both, with one name.
 
 use super::super::spring::{duration, words};
-use super::instance::Levels;
+use super::instance::{Levels, Named, named};
 use super::{Draft, Node, Origin, Reading, Told, at, check, entry, get};
 use crate::list::list;
 
@@ -82,24 +82,41 @@ fn is_outside(all: &Node, module: &str) -> bool {
     order(module, key, default) < order("retry", "retryAspectOrder", i32::MAX - 5)
 }
 
-/// What the other modules have of this name.
-pub fn siblings(
-    reading: &mut Reading<'_>,
-    draft: &mut Draft,
-    all: &Node,
-    levels: &Levels<'_>,
-    name: &str,
-) {
-    time_limiter(reading, draft, all, name);
-    let refusals = Refusals::of(levels);
-    for (module, why, refusal) in OTHERS {
-        let kinds = ["instances", "backends"].into_iter();
-        let found = kinds.filter_map(|it| at(all, &[module, it]));
-        let found = found
-            .flat_map(Node::entries)
-            .find(|(key, _)| key.name == name);
-        if let Some((key, _)) = found {
-            let does = if is_outside(all, module) {
+/// The modules beside the retry.
+pub struct Siblings<'n> {
+    all: &'n Node,
+    limiters: Named<'n>,
+    limits: Named<'n>,
+    others: [Named<'n>; OTHERS.len()],
+}
+
+impl<'n> Siblings<'n> {
+    pub fn of(all: &'n Node) -> Self {
+        let limiter = get(all, "timelimiter");
+        let both = ["instances", "backends"];
+        Self {
+            all,
+            limiters: named(limiter, &both[..1]),
+            limits: named(limiter, &["configs"]),
+            others: OTHERS.map(|(module, ..)| named(get(all, module), &both)),
+        }
+    }
+
+    /// What they have of this name.
+    pub fn tell(
+        &self,
+        reading: &mut Reading<'_>,
+        draft: &mut Draft,
+        levels: &Levels<'_>,
+        name: &str,
+    ) {
+        self.time_limiter(reading, draft, name);
+        let refusals = Refusals::of(levels);
+        for ((module, why, refusal), instances) in OTHERS.iter().zip(&self.others) {
+            let Some((key, _)) = instances.get(name) else {
+                continue;
+            };
+            let does = if is_outside(self.all, module) {
                 format!(
                     "by the orders of the aspects it stands around the retry: one refusal ends the call, and {refusal} is not repeated"
                 )
@@ -108,53 +125,49 @@ pub fn siblings(
             } else {
                 format!("{why} fails with {refusal}, which is not repeated")
             };
-            draft.lose(module, does, Some(key.span));
+            draft.lose(*module, does, Some(key.span));
         }
     }
-}
 
-/// Inside the retry it ends an attempt, and outside, by `retryAspectOrder` or `timeLimiterAspectOrder`, the call.
-fn time_limiter(reading: &mut Reading<'_>, draft: &mut Draft, all: &Node, name: &str) {
-    let Some(module) = get(all, "timelimiter") else {
-        return;
-    };
-    let instances = get(module, "instances").map_or(&[][..], Node::entries);
-    let Some((_, given)) = instances.iter().find(|(key, _)| key.name == name) else {
-        return;
-    };
-    let configs = get(module, "configs").map_or(&[][..], Node::entries);
-    let levels = Levels::of(reading, configs, name, given);
-    let form = "a duration of Spring Boot, such as 2s";
-    let told = reading.told(levels.value("timeoutDuration"), form, duration);
-    let order = |reading: &mut Reading<'_>, module: &str, key: &str, default: i32| {
-        let told = reading.told(at(all, &[module, key]), "a whole number", |it| {
-            it.parse().ok()
-        });
-        told.known().unwrap_or(default)
-    };
-    let retry = order(reading, "retry", "retryAspectOrder", i32::MAX - 5);
-    let limiter = order(
-        reading,
-        "timelimiter",
-        "timeLimiterAspectOrder",
-        i32::MAX - 2,
-    );
-    let (timeout, span) = match told {
-        Told::Is(timeout, span) => (timeout, span),
-        Told::Absent => (std::time::Duration::from_secs(1), given.span),
-        Told::Unknown(span, text) => {
-            draft.origin("attempt_timeout", Origin::Unknown(span, text));
+    /// Inside the retry it ends an attempt, and outside, by `retryAspectOrder` or `timeLimiterAspectOrder`, the call.
+    fn time_limiter(&self, reading: &mut Reading<'_>, draft: &mut Draft, name: &str) {
+        let Some((_, given)) = self.limiters.get(name) else {
             return;
+        };
+        let levels = Levels::of(reading, &self.limits, name, given);
+        let form = "a duration of Spring Boot, such as 2s";
+        let told = reading.told(levels.value("timeoutDuration"), form, duration);
+        let order = |reading: &mut Reading<'_>, module: &str, key: &str, default: i32| {
+            let told = reading.told(at(self.all, &[module, key]), "a whole number", |it| {
+                it.parse().ok()
+            });
+            told.known().unwrap_or(default)
+        };
+        let retry = order(reading, "retry", "retryAspectOrder", i32::MAX - 5);
+        let limiter = order(
+            reading,
+            "timelimiter",
+            "timeLimiterAspectOrder",
+            i32::MAX - 2,
+        );
+        let (timeout, span) = match told {
+            Told::Is(timeout, span) => (timeout, span),
+            Told::Absent => (std::time::Duration::from_secs(1), given.span),
+            Told::Unknown(span, text) => {
+                draft.origin("attempt_timeout", Origin::Unknown(span, text));
+                return;
+            }
+        };
+        let timeout = Some(timeout.max(std::time::Duration::from_nanos(1)));
+        let how =
+            |place: &str| format!("where a method has @TimeLimiter as well, {place} the retry");
+        if retry <= limiter {
+            draft.policy.attempt_timeout = timeout;
+            draft.origin("attempt_timeout", Origin::Derived(span, how("inside")));
+        } else {
+            draft.policy.deadline = timeout;
+            draft.origin("deadline", Origin::Derived(span, how("outside")));
         }
-    };
-    let timeout = Some(timeout.max(std::time::Duration::from_nanos(1)));
-    let how = |place: &str| format!("where a method has @TimeLimiter as well, {place} the retry");
-    if retry <= limiter {
-        draft.policy.attempt_timeout = timeout;
-        draft.origin("attempt_timeout", Origin::Derived(span, how("inside")));
-    } else {
-        draft.policy.deadline = timeout;
-        draft.origin("deadline", Origin::Derived(span, how("outside")));
     }
 }
 

@@ -3,6 +3,8 @@
 use super::spring::words;
 use super::{check, get};
 use crate::code;
+#[cfg(test)]
+use crate::document::LOOKED_AT;
 use crate::document::{Key, Node, Span, Value};
 use crate::mapping::Origin;
 use crate::reading::Reading;
@@ -57,6 +59,13 @@ impl Filter {
                 .unwrap_or(empty),
             given: given.clone(),
         })
+    }
+
+    /// Whether it is the filter of this name.
+    pub fn is(&self, name: &str) -> bool {
+        #[cfg(test)]
+        LOOKED_AT.set(LOOKED_AT.get() + 1);
+        self.name == name
     }
 
     /// The filter with its arguments by name, as the short form orders them. What it has beyond them, or what this filter does

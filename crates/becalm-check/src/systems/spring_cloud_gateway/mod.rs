@@ -137,6 +137,9 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     }
 }
 
+/// Breakers of a route that are told with each of its retries.
+const BREAKERS: usize = 16;
+
 /// A route, or all of those that are not in the file.
 struct Route<'n> {
     name: String,
@@ -166,7 +169,9 @@ fn of_server(
     for route in routes {
         let own = Filter::all(get(route.given, "filters"));
         let all: Vec<_> = defaults.iter().chain(&own).collect();
-        let retries: Vec<_> = all.iter().filter(|it| it.name == "Retry").collect();
+        let named = |name: &'static str| all.iter().filter(move |it| it.is(name));
+        let retries: Vec<_> = named("Retry").collect();
+        let breakers: Vec<_> = named("CircuitBreaker").take(BREAKERS).collect();
         for filter in &retries {
             if !std::mem::replace(&mut is_told, true) {
                 server.is_read(reading, given);
@@ -178,7 +183,7 @@ fn of_server(
             if retries.len() > 1 {
                 draft.lose("another filter Retry", server.kind.several(), None);
             }
-            for breaker in all.iter().filter(|it| it.name == "CircuitBreaker") {
+            for breaker in &breakers {
                 let why = "a breaker and a time-out of its own, around or inside the attempts by the order of the filters";
                 draft.lose("CircuitBreaker", why, Some(breaker.span));
             }

@@ -1,5 +1,7 @@
 //! What does the filter Retry of the gateway on `WebFlux` repeat, and how often?
 
+use std::collections::HashSet;
+
 use becalm::classify::FailureKind;
 use becalm::retry_on::{Codes, Methods, RetryOn, Statuses};
 
@@ -204,6 +206,7 @@ pub fn methods(reading: &mut Reading<'_>, filter: &Filter) -> Methods {
         .iter()
         .any(|(word, _)| word.eq_ignore_ascii_case("GET"));
     let mut names: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
     for (word, at) in words {
         if template::is_placeholder(&word) {
             reading.told_text(Some(&word), at, "a method", |_| None::<()>);
@@ -212,7 +215,7 @@ pub fn methods(reading: &mut Reading<'_>, filter: &Filter) -> Methods {
                 format!("no request has the method `{word}`: methods have capital letters");
             let remedy = format!("write `{}`", word.to_ascii_uppercase());
             reading.find(at, code::METHODS_NARROWED, sentence, remedy);
-        } else if !names.contains(&word) {
+        } else if seen.insert(word.clone()) {
             names.push(word);
         }
     }
