@@ -47,6 +47,16 @@ fn codes(checked: &Checked) -> Vec<&str> {
 }
 
 #[test]
+fn words_of_haproxy_may_be_apart_by_tabs() {
+    let text = "backend\tapp\n\tserver\ta\t10.0.0.1:80\n\tretries\t5\n";
+    for text in [text, &text.replace('\t', " ")] {
+        let checked = of("app", text);
+        let attempts = checked.mappings.iter().map(|it| it.policy.attempts);
+        assert_eq!(attempts.collect::<Vec<_>>(), [6], "{checked:?}");
+    }
+}
+
+#[test]
 fn a_file_within_a_resource_is_not_taken_for_the_file() {
     for inner in [NGINX, HAPROXY] {
         for name in ["deploy.yaml", "/dev/stdin"] {

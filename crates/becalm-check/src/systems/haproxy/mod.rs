@@ -69,21 +69,13 @@ fn is_haproxy(text: &str) -> bool {
             "global" | "defaults" | "frontend" | "backend" | "listen"
         ) && !line.contains([':', '{', '=', ';', ','])
     };
-    let says = [
-        "mode ",
-        "server ",
-        "bind ",
-        "timeout ",
-        "retries ",
-        "retry-on ",
-        "option ",
-        "balance ",
-        "maxconn ",
-        "default_backend ",
-        "log ",
-        "use_backend ",
-    ];
-    let is_said = |line: &&str| says.iter().any(|it| line.trim_start().starts_with(it));
+    let says = list!(
+        "mode server bind timeout retries retry-on option balance maxconn default_backend log use_backend"
+    );
+    let is_said = |line: &&str| {
+        let mut words = line.split_whitespace();
+        words.next().is_some_and(|it| says.contains(&it)) && words.next().is_some()
+    };
     let mut lines = text.lines();
     lines.any(|it| is_head(&it)) && lines.take(200).any(|it| is_said(&it))
 }
