@@ -1,8 +1,14 @@
 //! What helps where a word is none of those that are read?
 
-use becalm::support::nearest;
-
 use crate::hints::is_one_off;
+
+/// No word that is read has as many letters: such a one is compared with none.
+const LONGEST: usize = 200;
+
+/// The known word nearest to this one.
+pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    (word.len() <= LONGEST).then(|| becalm::support::nearest(word, known))?
+}
 
 /// Asks for the word that is most like it; where none is, names all: `the fields are a, b`.
 pub fn did_you_mean(word: &str, all_are: &str, known: &[&str]) -> String {

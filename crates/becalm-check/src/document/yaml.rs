@@ -321,6 +321,7 @@ impl Trees {
         }
         let (merges, mut own): (Vec<_>, Vec<_>) =
             entries.into_iter().partition(|(key, _)| key.name == "<<");
+        let mut names: HashSet<_> = own.iter().map(|(key, _)| key.name.clone()).collect();
         for (key, node) in merges {
             self.merges.push(key.span);
             let tables = match node.value {
@@ -332,7 +333,7 @@ impl Trees {
                 if self.repeated > REPEATED || own.len() > 10_000 {
                     return Err("its merges repeat too much; a file that is meant repeats less");
                 }
-                if !own.iter().any(|(it, _)| it.name == key.name) {
+                if names.insert(key.name.clone()) {
                     own.push((key.clone(), node.clone()));
                 }
             }

@@ -19,7 +19,7 @@ use crate::durations::go_duration;
 use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::severity::Severity;
 use crate::system::{Follows, Form, Remedies, Schema, System};
 use crate::template::is_placeholder;
@@ -149,7 +149,8 @@ fn words(reading: &mut Reading<'_>, retry: &Node) -> Words {
         let Some(word) = told.known() else { continue };
         if !Words::read(&word).unknown.is_empty() {
             let sentence = format!("{} has no `{word}`: kubectl refuses it", reading.who());
-            reading.find(node.span, code::REFUSED, sentence, Words::meant(&word));
+            let remedy = Later(|| Words::meant(&word));
+            reading.find(node.span, code::REFUSED, sentence, remedy);
         }
         known.push(word);
     }
@@ -205,7 +206,8 @@ fn of_ingress(reading: &mut Reading<'_>) {
     let words = Words::read(text);
     for word in &words.unknown {
         let sentence = format!("Envoy has no word `{word}`, and repeats nothing for it");
-        reading.find(key.span, code::NOT_UNDERSTOOD, sentence, Words::meant(word));
+        let remedy = Later(|| Words::meant(word));
+        reading.find(key.span, code::NOT_UNDERSTOOD, sentence, remedy);
     }
     let name = document.at(&["metadata", "name"]).and_then(Node::text);
     let given = Given {

@@ -19,7 +19,7 @@ use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::meant::{did_you_mean, slip_of};
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::system::{Follows, Form, Refuses, Remedies, Schema, System};
 use crate::told::Told;
 
@@ -148,7 +148,7 @@ fn check(reading: &mut Reading<'_>, service: &Node) {
                 reading.who(),
                 key.name
             );
-            let remedy = did_you_mean(&key.name, "the fields", SERVICE);
+            let remedy = Later(|| did_you_mean(&key.name, "the fields", SERVICE));
             reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
         }
     }

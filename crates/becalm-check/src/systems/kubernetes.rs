@@ -172,7 +172,7 @@ impl<'a, 'k> Annotations<'a, 'k> {
             let owner = owner(name);
             if !self.known.contains(name) {
                 let sentence = format!("{title} has no annotation `{}`", key.name);
-                let remedy = did_you_mean(name, "the annotations", self.known);
+                let remedy = Later(|| did_you_mean(name, "the annotations", self.known));
                 reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
             } else if kind != owner {
                 let name = &key.name;

@@ -22,7 +22,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::meant::did_you_mean;
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::system::{Follows, Form, Refuses, Remedies, Schema, System};
 use crate::template::is_placeholder;
 use crate::told::Told;
@@ -255,7 +255,7 @@ fn of_http<'n>(reading: &mut Reading<'_>, http: &'n Node) -> Repeated<'n> {
             _ => {
                 let known: Vec<_> = HTTP_WORDS.iter().map(|(it, _)| *it).collect();
                 let sentence = format!("{} refuses `{item}` in `retryOn`", reading.who());
-                let remedy = did_you_mean(&item, "the words", &known);
+                let remedy = Later(|| did_you_mean(&item, "the words", &known));
                 reading.find(span, code::REFUSED, sentence, remedy);
             }
         }
@@ -328,7 +328,7 @@ fn of_grpc<'n>(reading: &mut Reading<'_>, grpc: &'n Node, is_old: bool) -> Repea
             None => {
                 let known: Vec<_> = GRPC_WORDS.iter().map(|(it, _)| *it).collect();
                 let sentence = format!("{} refuses `{item}` in `retryOn`", reading.who());
-                let remedy = did_you_mean(&item, "the words", &known);
+                let remedy = Later(|| did_you_mean(&item, "the words", &known));
                 reading.find(span, code::REFUSED, sentence, remedy);
             }
         }

@@ -4,13 +4,12 @@
 
 use std::collections::HashMap;
 
-use becalm::support::nearest;
-
 use super::ini::{Entry, SHARED, Section, sections};
 use crate::code;
 use crate::document::Span;
+use crate::meant::nearest;
 use crate::meant::slip_of;
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 
 /// A profile, which inherits nothing from another.
 #[derive(Debug, Clone, Copy)]
@@ -193,11 +192,12 @@ fn slips(reading: &mut Reading<'_>, section: &Section) {
             .any(|it| entry.name.contains(it));
         let is_near = is_near || slip_of(&entry.name, &KEYS).is_some();
         if is_near && !KEYS.contains(&&*entry.name) {
-            let meant = nearest(&entry.name, KEYS);
-            let remedy = meant.map_or_else(
-                || "the names are `retry_mode` and `max_attempts`".to_owned(),
-                |meant| format!("did you mean `{meant}`?"),
-            );
+            let remedy = Later(|| {
+                nearest(&entry.name, KEYS).map_or_else(
+                    || "the names are `retry_mode` and `max_attempts`".to_owned(),
+                    |meant| format!("did you mean `{meant}`?"),
+                )
+            });
             let sentence = format!("botocore does not read `{}`", entry.name);
             reading.find(entry.span, code::KEY_NOT_READ, sentence, remedy);
         }

@@ -3,13 +3,13 @@
 //! `botocore/args.py`, `config.py` and `session.py`: what it does not understand ends the making of a client.
 
 use becalm::Policy;
-use becalm::support::nearest;
 
 use super::ini::Entry;
 use super::mode::{Generation, MODES, Mode};
 use super::profiles::Profile;
 use crate::code;
-use crate::reading::Reading;
+use crate::meant::nearest;
+use crate::reading::{Later, Reading};
 use crate::template;
 
 /// What the value of a name is.
@@ -42,10 +42,12 @@ pub fn default_mode(
         text if template::is_placeholder(text) => Some(default),
         text => {
             let sentence = format!("botocore makes no client with a defaults_mode of `{text}`");
-            let remedy = nearest(text, known).map_or_else(
-                || format!("the modes are legacy, {}", known.join(", ")),
-                |meant| format!("did you mean `{meant}`?"),
-            );
+            let remedy = Later(|| {
+                nearest(text, known).map_or_else(
+                    || format!("the modes are legacy, {}", known.join(", ")),
+                    |meant| format!("did you mean `{meant}`?"),
+                )
+            });
             reading.find(entry.span, code::REFUSED, sentence, remedy);
             None
         }
@@ -63,11 +65,12 @@ pub fn mode(reading: &mut Reading<'_>, entry: &Entry) -> Said<Mode> {
     if template::is_placeholder(&text) {
         return unknown(reading, entry, text, "a retry mode");
     }
-    let meant = nearest(&text.to_lowercase(), MODES);
-    let remedy = meant.map_or_else(
-        || format!("the modes are {}", MODES.join(", ")),
-        |meant| format!("write `retry_mode = {meant}`"),
-    );
+    let remedy = Later(|| {
+        nearest(&text.to_lowercase(), MODES).map_or_else(
+            || format!("the modes are {}", MODES.join(", ")),
+            |meant| format!("write `retry_mode = {meant}`"),
+        )
+    });
     let sentence = format!("botocore makes no client with a retry_mode of `{text}`");
     reading.find(entry.span, code::REFUSED, sentence, remedy);
     Said::Refused

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use becalm::Policy;
 use becalm::breaker::Breaker;
-use becalm::support::nearest;
 
 use super::matching::{self, text};
 use super::targets::Target;
@@ -15,6 +14,7 @@ use crate::document::{Key, Node, Span};
 use crate::durations::go_duration;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
+use crate::meant::nearest;
 use crate::reading::Reading;
 use crate::systems::cenkalti::{constant, exponential};
 use crate::systems::kubernetes::{check, is_number};

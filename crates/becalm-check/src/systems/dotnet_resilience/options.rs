@@ -9,7 +9,7 @@ use crate::code;
 use crate::document::{Key, Node, Value};
 use crate::list::list;
 use crate::meant::did_you_mean;
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::told::Told;
 
 /// The entry of this name, in any letters.
@@ -81,7 +81,7 @@ impl<'n> Options<'n> {
             if all.any(|it| it.eq_ignore_ascii_case(&key.name)) {
                 continue;
             }
-            let remedy = did_you_mean(&key.name, "the options", known);
+            let remedy = Later(|| did_you_mean(&key.name, "the options", known));
             let sentence = format!(
                 "{} has no option `{}` in {what}, and a handler that is given the section throws",
                 reading.who(),

@@ -7,7 +7,7 @@ use crate::code;
 use crate::document::{Key, Node, Value};
 use crate::list::list;
 use crate::meant::did_you_mean;
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 
 /// A message that is looked at field by field.
 pub struct Message {
@@ -72,10 +72,10 @@ pub fn check(reading: &mut Reading<'_>, node: &Node, message: &Message) {
         let home = MESSAGES
             .iter()
             .find(|it| it.fields.iter().any(|field| is(key, field)));
-        let remedy = match home {
+        let remedy = Later(|| match home {
             Some(home) => format!("move it to {}, which has it", home.place),
             None => did_you_mean(&key.name, "the fields", message.fields),
-        };
+        });
         let sentence = format!(
             "{} has no field `{}` in {}, and refuses the file",
             reading.who(),

@@ -22,7 +22,7 @@ use crate::code;
 use crate::document::{Key, Node, Span, Value};
 use crate::list::list;
 use crate::mapping::{Draft, NAMES, Origin};
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::template::is_placeholder;
 use crate::told::Told;
 
@@ -349,7 +349,8 @@ pub fn retry_on(
     };
     for word in &words.unknown {
         let sentence = format!("Envoy ignores `{word}` in `retry_on`");
-        reading.find(span, code::KEY_NOT_READ, sentence, Words::meant(word));
+        let remedy = Later(|| Words::meant(word));
+        reading.find(span, code::KEY_NOT_READ, sentence, remedy);
     }
     statuses(reading, &mut words, retry);
     if let (Some((key, _)), false) = (entry(retry, "retriable_headers"), words.reads_headers) {

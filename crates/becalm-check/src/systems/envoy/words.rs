@@ -4,6 +4,8 @@
 //! `wouldRetryFromReset`) and the router filter's page in Envoy's documentation. Envoy never asks for
 //! the method.
 
+use std::collections::HashSet;
+
 use becalm::classify::FailureKind;
 use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
@@ -40,10 +42,12 @@ const NO_FAILURES: (&str, &str) = (
 const NO_ANSWER: [FailureKind; 5] = [Connect, ConnectTimeout, RefusedStream, Reset, TimedOut];
 
 impl Words {
-    /// Reads words, apart by commas.
+    /// Reads words, apart by commas, each of them once.
     pub fn read(text: &str) -> Self {
         let mut words = Self::default();
-        for word in text.split(',').map(str::trim).filter(|it| !it.is_empty()) {
+        let mut seen = HashSet::new();
+        let all = text.split(',').map(str::trim);
+        for word in all.filter(|it| !it.is_empty() && seen.insert(*it)) {
             words.add(word);
         }
         words

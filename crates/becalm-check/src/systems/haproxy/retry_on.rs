@@ -7,7 +7,7 @@ use super::lines::{Line, Word};
 use crate::code;
 use crate::list::list;
 use crate::meant::did_you_mean;
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::said::Said;
 use crate::template::is_placeholder;
 
@@ -63,7 +63,7 @@ pub fn read<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Listed> {
             text if WORDS.contains(&text) => listed.take(text),
             text if LATER.iter().any(|(it, _)| *it == text) => later(reading, word, &mut listed),
             text => {
-                let remedy = did_you_mean(text, "the words", WORDS);
+                let remedy = Later(|| did_you_mean(text, "the words", WORDS));
                 let sentence =
                     format!("HAProxy {} refuses `{text}` in `retry-on`", reading.version);
                 reading.find(word.span, code::REFUSED, sentence, remedy);

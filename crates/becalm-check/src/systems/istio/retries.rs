@@ -7,7 +7,7 @@ use super::super::kubernetes::is_number;
 use crate::code;
 use crate::document::{Key, Node, Value};
 use crate::mapping::{Draft, Origin};
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::template::is_placeholder;
 use crate::told::Told;
 
@@ -96,7 +96,8 @@ pub fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) ->
     for word in &words.unknown {
         let sentence =
             format!("Istio's validation refuses `{word}` in `retryOn`, and Envoy ignores it");
-        reading.find(span, code::REFUSED, sentence, Words::meant(word));
+        let remedy = Later(|| Words::meant(word));
+        reading.find(span, code::REFUSED, sentence, remedy);
     }
     // ValidateHTTPRetry compares what stands between two commas as it stands.
     if text.split(',').any(|it| it.is_empty() || it.trim() != it) {

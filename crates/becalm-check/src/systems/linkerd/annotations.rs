@@ -15,7 +15,7 @@ use crate::code;
 use crate::document::{Document, Key, Node, Span};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::systems::kubernetes::{is_a, is_beside, is_number, is_same, kind_of, named, namespace};
 use crate::systems::methods;
 use crate::systems::resources::Resources;
@@ -73,8 +73,10 @@ pub fn read(reading: &mut Reading<'_>, resources: &Resources<'_>) {
         let known = [HTTP, GRPC, LIMIT, TIMEOUT, WHOLE, OTHERS[0], OTHERS[1]];
         if !known.contains(&&*key.name) {
             let sentence = format!("Linkerd has no annotation `{}`", key.name);
-            let remedy = becalm::support::nearest(&key.name, known)
-                .map_or_else(String::new, |meant| format!("did you mean `{meant}`?"));
+            let remedy = Later(|| {
+                let meant = crate::meant::nearest(&key.name, known);
+                meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`?"))
+            });
             reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
         }
     }

@@ -4,12 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use becalm::support::nearest;
-
 use super::directives::Directive;
 use super::words::Listed;
 use crate::code;
 use crate::list::list;
+use crate::meant::nearest;
 use crate::reading::Reading;
 use crate::said::Said;
 

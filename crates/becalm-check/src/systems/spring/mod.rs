@@ -22,7 +22,8 @@ use std::collections::HashMap;
 use crate::below::Below;
 use crate::code;
 use crate::document::{Document, Node, Span};
-use crate::reading::Reading;
+use crate::meant::nearest;
+use crate::reading::{Later, Reading};
 
 /// Whether a document has a property at this path or below it.
 pub fn has(document: &Document<'_>, path: &[&str]) -> bool {
@@ -133,12 +134,14 @@ pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, propert
         if properties.iter().any(|it| is_called(key, it)) {
             continue;
         }
-        let meant = becalm::support::nearest(&key.name, properties.iter().copied());
         let all = || match properties.len() {
             ..=12 => format!("the properties are {}", properties.join(", ")),
             _ => "leave it out".to_owned(),
         };
-        let remedy = meant.map_or_else(all, |meant| format!("did you mean `{meant}`?"));
+        let remedy = Later(|| {
+            let meant = nearest(&key.name, properties.iter().copied());
+            meant.map_or_else(all, |meant| format!("did you mean `{meant}`?"))
+        });
         let sentence = format!(
             "{} does not read `{}` in {what}: Spring Boot ignores what it does not know",
             reading.who(),

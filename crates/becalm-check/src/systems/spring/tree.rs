@@ -12,11 +12,15 @@ fn uniform(name: &str) -> String {
 
 /// Whether a key has this name, in any spelling.
 pub fn is_called(key: &Key, name: &str) -> bool {
+    !key.name.is_empty() && is_same(&key.name, name)
+}
+
+fn is_same(one: &str, other: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = u8> {
         let bytes = text.bytes().filter(u8::is_ascii_alphanumeric);
         bytes.map(|it| it.to_ascii_lowercase())
     }
-    !key.name.is_empty() && letters(&key.name).eq(letters(name))
+    letters(one).eq(letters(other))
 }
 
 /// The entry of this name, in any spelling.
@@ -39,20 +43,17 @@ pub fn at<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
 }
 
 /// What stands at this path of a document as it is written, or below it in one key: `a.b.c: 1` is below `a.b`.
-pub fn found<'n>(node: &'n Node, path: &[&str]) -> Box<dyn Iterator<Item = &'n Node> + 'n> {
-    let path: Vec<String> = path.iter().map(|it| uniform(it)).collect();
+pub fn found<'n>(node: &'n Node, path: &'n [&'n str]) -> Box<dyn Iterator<Item = &'n Node> + 'n> {
     let entries = node.entries().iter().flat_map(move |(key, value)| {
-        let names: Vec<String> = (segments(&key.name).iter())
-            .map(|(name, _)| uniform(name))
-            .collect();
-        let both = names.len().min(path.len());
-        let rest: Vec<&str> = path[both..].iter().map(String::as_str).collect();
-        if names[..both] != path[..both] {
+        let names = segments(&key.name);
+        let rest = &path[names.len().min(path.len())..];
+        let mut both = names.iter().zip(path);
+        if !both.all(|((name, _), it)| is_same(name, it)) {
             Box::new(std::iter::empty()) as Box<dyn Iterator<Item = &'n Node>>
         } else if rest.is_empty() {
             Box::new(std::iter::once(value))
         } else {
-            found(value, &rest)
+            found(value, rest)
         }
     });
     Box::new(entries)

@@ -5,14 +5,13 @@
 
 use std::collections::HashSet;
 
-use becalm::support::nearest;
-
 use super::Source;
 use crate::code;
 use crate::document::{Asked, Key, Node, Span, Value};
 use crate::hints::{is_one_off, looks_like_retries};
 use crate::list::list;
-use crate::reading::{Mark, Reading};
+use crate::meant::nearest;
+use crate::reading::{Later, Mark, Reading};
 
 struct Label<'n> {
     name: &'n str,
@@ -70,11 +69,10 @@ pub fn trees(reading: &mut Reading<'_>, tree: &Node) -> Vec<Node> {
                     "`{}` is no label of Traefik, which passes it over",
                     label.name
                 );
-                let remedy = nearest(root, ROOTS.iter().copied()).filter(|_| !is_root);
-                let remedy = remedy.map_or_else(
-                    || "begin it with `traefik.http.`".to_owned(),
-                    |meant| format!("begin it with `traefik.{meant}.`"),
-                );
+                let remedy = Later(|| {
+                    let meant = nearest(root, ROOTS.iter().copied()).filter(|_| !is_root);
+                    format!("begin it with `traefik.{}.`", meant.unwrap_or("http"))
+                });
                 reading.find(label.spans.0, code::KEY_NOT_READ, sentence, remedy);
             }
         }

@@ -21,7 +21,7 @@ use crate::evidence::Evidence;
 use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::meant::{did_you_mean, slip_of};
-use crate::reading::Reading;
+use crate::reading::{Later, Reading};
 use crate::system::{Follows, Form, Refuses, Remedies, Schema, System};
 use crate::systems::kubernetes::is_of;
 
@@ -149,7 +149,7 @@ impl Source {
             if is_known || !is_told(&key.name) {
                 continue;
             }
-            let remedy = did_you_mean(&key.name, "the fields", fields);
+            let remedy = Later(|| did_you_mean(&key.name, "the fields", fields));
             let sentence = format!(
                 "{} has no field `{}` in {what}: {}",
                 reading.who(),
