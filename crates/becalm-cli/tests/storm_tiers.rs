@@ -65,7 +65,7 @@ fn s1_retries_below_the_first_tier_are_in_the_verdict_the_pictures_and_the_table
     for part in [
         "users: 1 attempt; api->orders and orders->database: 3 attempts",
         "Retries multiply the requests at database by ",
-        "for each call of api->orders",
+        "for each first try of api->orders",
     ] {
         assert!(flat.contains(part), "{part}: {printed}");
     }

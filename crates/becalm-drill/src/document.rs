@@ -16,7 +16,7 @@ use super::ledger::Count;
 use super::origin::{begun, milliseconds};
 use super::outcome::Outcome;
 use super::record::{CLIENTS, PerBucket, PolicyRecord, SERVICE, phases, totals};
-use super::statistics::Overall;
+use super::statistics::amplification;
 use super::tail::TailRecord;
 use super::twin::Twin;
 
@@ -62,7 +62,6 @@ impl Serialize for Variant<'_> {
         let Self(contender, twin) = self;
         let (variant, recording) = (&contender.variant, &contender.recording);
         let (measured, judged) = (&contender.measured, &contender.judged);
-        let overall = Overall::of(recording);
         let mut figures = serializer.serialize_map(None)?;
         figures.serialize_entry("name", &variant.name)?;
         figures.serialize_entry("title", &variant.title)?;
@@ -77,8 +76,7 @@ impl Serialize for Variant<'_> {
         figures.serialize_entry("recovered_after_ms", &judged.back_after().map(milliseconds))?;
         figures.serialize_entry("pressure_after", &judged.outcome.pressure)?;
         figures.serialize_entry("quiet", &measured.quiet)?;
-        figures.serialize_entry("amplification", &overall.amplification)?;
-        figures.serialize_entry("retries_per_first_try", &overall.retries_per_first_try)?;
+        figures.serialize_entry("amplification", &amplification(recording))?;
         figures.serialize_entry("simulated", twin)?;
         figures.serialize_entry("phases", &phases(contender))?;
         figures.serialize_entry("per_bucket", &PerBucket(recording, BUCKETS))?;
@@ -90,6 +88,7 @@ impl Serialize for Variant<'_> {
 mod tests {
     use super::super::origin::tests::keys;
     use super::super::outcome::tests::outcome;
+    use super::super::statistics::Measured;
     use super::super::twin;
     use super::*;
     use becalm::rate::AdaptiveRate;
@@ -123,6 +122,37 @@ mod tests {
             1_200
         );
         assert_eq!(protected["attempts"], 2_600 + 31 + 31 + 26);
+    }
+
+    /// Attempts over first tries of each object that says both; hedges are attempts.
+    fn amplifications(document: &Value, found: &mut Vec<f64>) {
+        let of = |name: &str| document.get(name).and_then(Value::as_f64);
+        if let (Some(attempts), Some(first_tries)) = (of("attempts"), of("first_tries")) {
+            let told = of("amplification").expect("of clients that called");
+            assert!((told - attempts / first_tries).abs() < 1e-9, "{document}");
+            found.push(told);
+        }
+        match document {
+            Value::Object(these) => these.values().for_each(|it| amplifications(it, found)),
+            Value::Array(these) => these.iter().for_each(|it| amplifications(it, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn amplification_is_attempts_over_first_tries_in_every_part() {
+        let mut hedged = outcome();
+        hedged.twins = twin::tests::twins();
+        for it in &mut hedged.contenders {
+            it.recording.set(Count::Hedge, 250, 50);
+            it.measured = Measured::of(&it.recording, &hedged.setup);
+        }
+        let document = serde_json::from_str(&hedged.document().unwrap()).unwrap();
+        let mut found = Vec::new();
+        amplifications(&document, &mut found);
+        let (variants, phases, twins, tail, blip) = (6, 6 * 3, 6, 2, 3);
+        assert_eq!(found.len(), variants + phases + twins + tail + blip);
+        assert!(found.iter().all(|it| *it >= 1.0), "{found:?}");
     }
 
     #[test]

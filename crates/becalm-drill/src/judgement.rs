@@ -296,10 +296,10 @@ fn promise(contender: &Contender, most: u32) -> String {
             let worst = measured.worst_amplification().unwrap_or(1.0);
             let bound = amplification_bound(&contender.variant, measured);
             if worst < bound {
-                format!(", with at most {worst:.2} attempts per call in any phase.")
+                format!(", with at most {worst:.2} attempts for each first try in any phase.")
             } else {
                 format!(
-                    ", with {worst:.2} attempts per call in the worst phase, above the {bound:.2} \
+                    ", with {worst:.2} attempts for each first try in the worst phase, above the {bound:.2} \
                      expected."
                 )
             }
@@ -363,7 +363,7 @@ pub mod tests {
             "7s after it the service was still down",
             "1 040 requests a second",
             "capacity of 400",
-            "1.12 attempts per call",
+            "1.12 attempts for each first try",
             "0.8 attempts for 100 calls",
             "at most 16 attempts in flight at once",
         ] {

@@ -13,8 +13,8 @@ use super::tail::TailOutcome;
 use super::twin::Twin;
 
 /// What the words over the table mean.
-pub const LEGEND: &str = "goodput/s, amplification: before > during > after the fault; peak: most \
-                          requests in 10 ms; stale: work done for clients that had left";
+pub const LEGEND: &str = "goodput/s, amplification (attempts / first tries): before > during > after the fault; \
+                          peak: most requests in 10 ms; stale: work done for clients that had left";
 
 /// A drill that is over.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ pub fn first_figures(contender: &Contender) -> [(String, String); 3] {
         ),
         (
             share(most),
-            "amplification: attempts per call, in the worst phase".into(),
+            "amplification: attempts / first tries, in the worst phase".into(),
         ),
     ]
 }

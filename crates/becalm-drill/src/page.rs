@@ -168,8 +168,8 @@ pub const WORDS: [(&str, &str); 7] = [
     ),
     (
         "amplification",
-        "Attempts that clients send / calls: before > during > after the fault. Below 1 where a \
-         guard ends calls before their first try.",
+        "Attempts that clients send / first tries: before > during > after the fault. Calls that a guard ends \
+         before their first try are in neither.",
     ),
     (
         "peak",

@@ -70,7 +70,7 @@ pub fn totals<M: SerializeMap>(
 pub const CLIENTS: &[(&str, &[Count])] = &[
     ("calls", &[Count::Call]),
     ("first_tries", &[Count::FirstTry]),
-    ("attempts", &[Count::FirstTry, Count::Retry]),
+    ("attempts", &[Count::FirstTry, Count::Retry, Count::Hedge]),
     ("succeeded", &[Count::Succeeded]),
 ];
 

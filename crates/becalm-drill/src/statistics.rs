@@ -4,8 +4,8 @@
 //!   it begins, a success to the phase in which its call ends. Retries of calls from the phase
 //!   before therefore weigh on a phase, and those sent after the last arrival are in the totals
 //!   only.
-//! - **Amplification** of a phase: attempts sent in it / calls begun in it. Below 1 where a guard
-//!   ends calls before their first try.
+//! - **Amplification** of a phase: attempts sent in it / first tries sent in it, as everywhere in becalm.
+//!   Calls that a guard ends before their first try are in neither.
 //! - **Goodput**: calls that succeed, per second.
 //! - **Quiet**: the attempts in the last second of the fault, as a share of the calls.
 
@@ -75,31 +75,21 @@ impl PhaseFigures {
         per_second(self.succeeded, self.length)
     }
 
-    /// Attempts / calls; none without a call.
+    /// Attempts / first tries; none without a first try.
     pub fn amplification(&self) -> Option<f64> {
-        (self.calls > 0).then(|| count(self.attempts) / count(self.calls))
+        share(self.attempts, self.first_tries)
     }
 }
 
-/// The figures of a whole drill, what is sent after the last arrival included.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Overall {
-    /// Attempts / calls; none without a call.
-    pub amplification: Option<f64>,
-    /// Retries / first tries; none without a first try.
-    pub retries_per_first_try: Option<f64>,
+/// The amplification of a whole drill, what is sent after the last arrival included.
+pub fn amplification(recording: &Recording) -> Option<f64> {
+    amplification_within(recording, Duration::ZERO..Duration::MAX)
 }
 
-impl Overall {
-    pub fn of(recording: &Recording) -> Self {
-        let share = |part, whole| (whole > 0).then(|| count(part) / count(whole));
-        let retries = recording.total(Count::Retry);
-        let attempts = recording.attempts_within(Duration::ZERO..Duration::MAX);
-        Self {
-            amplification: share(attempts, recording.total(Count::Call)),
-            retries_per_first_try: share(retries, recording.total(Count::FirstTry)),
-        }
-    }
+/// Attempts / first tries in a stretch of time; none without a first try.
+pub fn amplification_within(recording: &Recording, time: Range<Duration>) -> Option<f64> {
+    let first_tries = recording.within(Count::FirstTry, time.clone());
+    share(recording.attempts_within(time), first_tries)
 }
 
 /// The figures of one policy.
@@ -142,7 +132,11 @@ fn quiet(recording: &Recording, setup: &Setup) -> Option<f64> {
     let end = setup.trigger_end();
     let second = end.saturating_sub(SECOND.min(setup.trigger))..end;
     let calls = recording.within(Count::Call, second.clone());
-    (calls > 0).then(|| count(recording.attempts_within(second)) / count(calls))
+    share(recording.attempts_within(second), calls)
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| count(part) / count(whole))
 }
 
 /// A rate. Zero for no time.
@@ -255,13 +249,26 @@ pub mod tests {
     fn the_whole_drill_counts_what_is_sent_after_its_last_arrival() {
         let mut recording = protected();
         recording.set(Count::Retry, 1_150, 12);
-        let overall = Overall::of(&recording);
-        assert!(close(overall.amplification.unwrap(), 2_700.0 / 2_600.0));
-        assert!(close(
-            overall.retries_per_first_try.unwrap(),
-            100.0 / 2_600.0
-        ));
-        assert_eq!(Overall::of(&Recording::default()).amplification, None);
+        let of_all = amplification(&recording).unwrap();
+        assert!(close(of_all, 2_700.0 / 2_600.0));
+        assert_eq!(amplification(&Recording::default()), None);
+    }
+
+    /// As attempts over calls, which [`Measured::quiet`] is, it would be below 1.
+    #[test]
+    fn calls_that_a_guard_ends_before_their_first_try_are_no_part_of_amplification() {
+        let mut recording = open();
+        recording.set(Count::Retry, 250, 1);
+        let measured = Measured::of(&recording, &usual());
+        let trigger = &measured.phases[Phase::Trigger as usize];
+        assert_eq!((trigger.calls, trigger.first_tries), (520, 262));
+        assert!(close(trigger.amplification().unwrap(), 294.0 / 262.0));
+        let last = Duration::from_secs(2)..Duration::from_secs(3);
+        let panel = amplification_within(&recording, last.clone()).unwrap();
+        assert!(close(panel, 1.5) && close(measured.quiet.unwrap(), 3.0 / 260.0));
+        recording.set(Count::FirstTry, 200, 0);
+        recording.set(Count::FirstTry, 250, 0);
+        assert_eq!(amplification_within(&recording, last), None);
     }
 
     #[test]

@@ -201,7 +201,7 @@ fn page() -> Page {
         .figure(&recovery(), "The share of runs that have recovered by then.")
         .heading("The figures")
         .table(&table)
-        .definitions([("amplification", "Attempts that clients send / calls."), ("peak", "The most requests that reached the service within 10 ms.")])
+        .definitions([("amplification", "Attempts that clients send / first tries."), ("peak", "The most requests that reached the service within 10 ms.")])
         .details("How to reproduce it", |part| {
             part.code("becalm storm metastable --seed 1 --compare full,default --clients 10000 --outage 3s")
         })

@@ -169,7 +169,7 @@ fn s1_a_verdict_names_the_amplified_service_and_whose_retries_they_are() {
         .unwrap_or_else(|| panic!("{evidence}"));
     assert!((8.0..9.5).contains(&by), "{by}");
     for part in [
-        "attempts for each call of api->orders and ",
+        "attempts for each first try of api->orders and ",
         "for each of orders->database.",
     ] {
         assert!(evidence.contains(part), "{part}: {evidence}");
@@ -223,7 +223,7 @@ fn s1_every_service_has_figures_phases_and_charts() {
     // 40 first tries a second, nine times.
     assert!((300.0..400.0).contains(&figure("arrivals_end")));
     assert!((3.0..4.0).contains(&figure("pressure_end")));
-    assert!((2.7..3.1).contains(&figure("attempts_per_call")));
+    assert!((2.7..3.1).contains(&figure("amplification_by_callers")));
     assert!((99.0..=100.0).contains(&figure("queue_most")));
     let phases: Vec<&str> = database.phases.iter().map(|it| it.name).collect();
     assert_eq!(phases, ["before", "during", "after", "end", "whole"]);

@@ -21,7 +21,7 @@ finding (unwell: fewer than 95 % of the calls were good before the fault, and no
 unidentified: attempts cannot be told from calls; idle: too few calls came before, during or after the fault; too-short: more and more calls succeeded when it ended; storm: calls did not succeed again; \
 unseen: they did, and too little failed for retries to be judged; unbounded: they did, and nothing but a number of attempts bounds the retries; bounded; \
 single: no call was tried twice), conclusion, lateness_ms (of the fault, at worst), good_before (share of calls), verdict (by the rule of \"becalm storm\"), \
-recovered_after_ms (from the end of the fault; or null), calls, attempts, succeeded, amplification, quiet (attempts per call in the \
+recovered_after_ms (from the end of the fault; or null), calls, attempts, succeeded, amplification (attempts / first tries), quiet (attempts per call in the \
 last second of the fault), retried (fault and second_half: attempts that came, retries among them, attempts that ended, and those of them that failed; late: \
 retries after the fault beyond the attempts that failed there; running: attempts of which nothing had come at its end), \
 calls_by_attempts (calls of one attempt, of two and so on; the last of 32 and more), identified \

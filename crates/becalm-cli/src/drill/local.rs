@@ -31,7 +31,7 @@ stable or vulnerable there, or void or idle), calls, first_tries, attempts, succ
 reason), arrived, refused, served, served_nobody, unconnected, most_in_flight (attempts at once), \
 peak_arrivals_per_bucket, recovered_after_ms (from the end of the fault until calls that begin are \
 answered as before it; or null), pressure_after (requests at the end over the capacity), quiet (attempts \
-per call in the last second of the fault), amplification and retries_per_first_try (of the whole \
+per call in the last second of the fault), amplification (attempts / first tries, of the whole \
 drill), simulated (the simulator's figures under the same names; null without --simulate), \
 phases (before, trigger, after: length_ms, calls, first_tries, attempts, arrived, succeeded, goodput_per_s, amplification, p99_ms) and \
 per_bucket (arrays with one number for every setup.bucket_ms); tail, the second part (or null): \

@@ -34,8 +34,8 @@ storm: under some policy it did not come back; back: it came back under all; har
 policy, verdict (by the rule of \"becalm storm\": metastable, overloaded, too-short, or back; or unwell, idle, or void), good_before \
 (share of calls), lateness_ms, after_ms (as long as it was watched), calls, first_tries, attempts, succeeded, gave_up \
 (by stop reason), refused (503), unconnected (attempts for which this machine had no connection), most_in_flight, peak_attempts_per_bucket, recovered_after_ms (from the end \
-of the fault; or null), well_without_load_after_ms (from the end of the calls; or null), amplification, \
-retries_per_first_try, simulated (null without --simulate; it, too, is watched while more and more calls succeed: after_ms), phases (as of \"becalm drill\") and per_bucket (calls, \
+of the fault; or null), well_without_load_after_ms (from the end of the calls; or null), amplification (attempts / first tries), \
+simulated (null without --simulate; it, too, is watched while more and more calls succeed: after_ms), phases (as of \"becalm drill\") and per_bucket (calls, \
 attempts, succeeded); proxy (what went through the proxy of the fault, or null): connections, requests, forwarded, answered, held, broken, \
 left, unreachable, pouring, open. Names and units are stable; new ones may be added.
 

@@ -142,13 +142,9 @@ fn all_figures(study: &Study) -> Table {
     }
 }
 
-/// What a mark beside a figure means.
+/// What marks and words of figures mean.
 fn noted(page: Page, study: &Study) -> Page {
-    if table::has_marks(study) {
-        page.paragraph(table::NOTE)
-    } else {
-        page
-    }
+    table::notes(study).fold(page, Page::paragraph)
 }
 
 /// Letters of what is said first: it is read on a telephone, above the fold.

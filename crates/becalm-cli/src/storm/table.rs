@@ -62,7 +62,7 @@ fn rows_of_these<'a>(
 }
 
 /// The figure as a cell. A latency of calls that succeeded says nothing good of a policy under which most of them
-/// fail: it has a [mark](NOTE), and no weight.
+/// fail: it has a [mark](MARK), and no weight.
 fn cell(contender: &Contender, figure: Option<&Figure>, write: fn(&Figure) -> String) -> Cell {
     let text = figure.map_or_else(String::new, write);
     if figure.is_some_and(|it| is_of_few(contender, it)) {
@@ -85,21 +85,38 @@ fn is_of_few(contender: &Contender, figure: &Figure) -> bool {
 const MARK: &str = "*";
 
 /// What the mark means.
-pub const NOTE: &str = "* of the calls that succeeded, of which there are few: the service is down";
+const NOTE: &str = "* of the calls that succeeded, of which there are few: the service is down";
 
-/// What the marks of a study's figures mean, in this many columns; nothing where there is none.
-pub fn note(study: &Study, width: usize) -> String {
-    if has_marks(study) {
-        filled(width, "", NOTE)
-    } else {
-        String::new()
-    }
+/// What the word means of clients, and of a service among several.
+const AMPLIFICATION: [&str; 2] = [
+    "amplification: attempts / first tries",
+    "amplification of a service: its requests / those that first tries alone bring",
+];
+
+/// What the marks and words of a study's figures mean, where it has such.
+pub fn notes(study: &Study) -> impl Iterator<Item = &'static str> {
+    let all = || study.contenders.iter();
+    let is_marked = |of: &Contender| of.figures.iter().any(|it| is_of_few(of, it));
+    let mut services = all().flat_map(|it| &it.services);
+    let notes = [
+        (all().any(is_marked), NOTE),
+        (all().any(|it| says(&it.figures)), AMPLIFICATION[0]),
+        (services.any(|it| says(&it.figures)), AMPLIFICATION[1]),
+    ];
+    notes
+        .into_iter()
+        .filter_map(|(is_had, note)| is_had.then_some(note))
 }
 
-/// Whether a figure of any policy has a mark.
-pub fn has_marks(study: &Study) -> bool {
-    let mut all = study.contenders.iter();
-    all.any(|it| it.figures.iter().any(|figure| is_of_few(it, figure)))
+/// Whether these have a figure of that word.
+fn says(figures: &[Figure]) -> bool {
+    let mut all = figures.iter().filter(|it| it.value.is_some());
+    all.any(|it| it.id.starts_with("amplification"))
+}
+
+/// These notes in so many columns.
+pub fn note(study: &Study, width: usize) -> String {
+    notes(study).map(|it| filled(width, "", it)).collect()
 }
 
 /// The figures by which a policy is chosen, in the order in which a reader asks for them.

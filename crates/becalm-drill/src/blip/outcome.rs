@@ -11,11 +11,11 @@ use super::length;
 use crate::ledger::{Count, Recording};
 use crate::setup::Setup;
 use crate::show::Section;
-use crate::statistics::{Overall, count};
-use crate::tail::{LOAD, Variant};
+use crate::statistics::{amplification, count};
+use crate::tail::{AMPLIFICATION, Variant};
 
 /// What the words over the table mean.
-const LEGEND: &str = "calls, failed: of those that began while the service refused; amplification: attempts / calls, of the whole part";
+const LEGEND: &str = "calls, failed: of those that began while the service refused; amplification: attempts / first tries, of the whole part";
 
 /// Of how many calls that fail with one attempt one may fail.
 const SAVES: u64 = 4;
@@ -44,10 +44,9 @@ impl Caller {
         }
     }
 
-    /// Attempts / calls.
-    pub fn load(&self) -> f64 {
-        let overall = Overall::of(&self.recording);
-        overall.amplification.unwrap_or_default()
+    /// Attempts / first tries; 0 without a first try.
+    pub fn amplification(&self) -> f64 {
+        amplification(&self.recording).unwrap_or_default()
     }
 }
 
@@ -95,7 +94,7 @@ impl BlipOutcome {
                 plain(count(caller.calls)).into(),
                 plain(count(caller.failed)).into(),
                 plain(count(caller.recording.total(Count::Retry))).into(),
-                format!("{:.3}", caller.load()).into(),
+                format!("{:.3}", caller.amplification()).into(),
             ])
         });
         (table, LEGEND)
@@ -103,7 +102,9 @@ impl BlipOutcome {
 }
 
 fn as_expected(alone: &Caller, protected: &Caller) -> bool {
-    alone.failed > 0 && SAVES * protected.failed <= alone.failed && protected.load() < LOAD
+    alone.failed > 0
+        && SAVES * protected.failed <= alone.failed
+        && protected.amplification() < AMPLIFICATION
 }
 
 fn conclusion(alone: &Caller, unlimited: &Caller, protected: &Caller, setup: &Setup) -> String {
@@ -121,7 +122,7 @@ fn conclusion(alone: &Caller, unlimited: &Caller, protected: &Caller, setup: &Se
         unlimited.failed,
         protected.failed,
         protected.variant.title,
-        (protected.load() - 1.0) * 100.0,
+        (protected.amplification() - 1.0) * 100.0,
         Human(length(setup)),
     )
 }

@@ -1,7 +1,5 @@
 //! How does a program read the third part?
 
-use std::time::Duration;
-
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
@@ -38,17 +36,11 @@ impl Serialize for Caller {
         figures.serialize_entry("name", self.variant.name)?;
         figures.serialize_entry("title", &self.variant.title)?;
         figures.serialize_entry("policy", &PolicyRecord(&self.variant.policy))?;
-        totals(&mut figures, &self.recording, &CLIENTS[..2])?;
-        // Hedges, too.
-        let attempts = self
-            .recording
-            .attempts_within(Duration::ZERO..Duration::MAX);
-        figures.serialize_entry("attempts", &attempts)?;
-        totals(&mut figures, &self.recording, &CLIENTS[3..])?;
+        totals(&mut figures, &self.recording, CLIENTS)?;
         figures.serialize_entry("refused", &self.recording.total(Count::Refused))?;
         figures.serialize_entry("calls_in_blip", &self.calls)?;
         figures.serialize_entry("failed_in_blip", &self.failed)?;
-        figures.serialize_entry("amplification", &self.load())?;
+        figures.serialize_entry("amplification", &self.amplification())?;
         figures.end()
     }
 }

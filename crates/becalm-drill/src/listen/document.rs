@@ -9,7 +9,7 @@ use crate::ledger::Count;
 use crate::origin::{begun, milliseconds};
 use crate::record::{ATTEMPTS, PerBucket, phases, totals};
 use crate::setup::told_course;
-use crate::statistics::Overall;
+use crate::statistics::amplification;
 
 const SCHEMA: u32 = 1;
 
@@ -34,7 +34,7 @@ impl Serialize for Outcome {
         document.serialize_entry("verdict", judged.name())?;
         document.serialize_entry("recovered_after_ms", &judged.back_after().map(milliseconds))?;
         totals(&mut document, recording, CLIENTS)?;
-        document.serialize_entry("amplification", &Overall::of(recording).amplification)?;
+        document.serialize_entry("amplification", &amplification(recording))?;
         document.serialize_entry("quiet", &contender.measured.quiet)?;
         document.serialize_entry("retried", &self.retried)?;
         document.serialize_entry("calls_by_attempts", &self.seen.calls_by_attempts)?;

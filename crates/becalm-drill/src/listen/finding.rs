@@ -12,7 +12,7 @@ use crate::judged::back;
 use crate::staging::ENOUGH;
 use crate::statistics::{Phase, count, per_second};
 
-/// So many attempts per call, in the fault's last second, are worth a sentence of their own.
+/// So many attempts for each first try, in the fault's last second, are worth a sentence of their own.
 const MANY: f64 = 1.25;
 
 /// Above this share of requests that say no id, attempts are not told from calls.
@@ -157,7 +157,7 @@ pub fn conclusion(outcome: &Outcome) -> String {
         let quiet = quiet.map_or_else(|| "none".into(), |it| format!("{it:.2}"));
         let _ = write!(
             text,
-            " During the fault the client made {attempts:.2} attempts per call, in its last second {quiet}, and at most {most} of one call.",
+            " During the fault the client made {attempts:.2} attempts for each first try, in its last second {quiet}, and at most {most} of one call.",
         );
     }
     text
@@ -236,7 +236,7 @@ pub mod tests {
     use crate::setup::Setup;
     use becalm_sim::scenario::Service;
 
-    /// 100 calls a second, for ten seconds, of which the second and the third are broken: so many attempts per call then, and what share
+    /// 100 calls a second, for ten seconds, of which the second and the third are broken: so many attempts for each first try then, and what share
     /// succeeds afterwards.
     pub fn outcome(attempts: u32, rows: usize, good_after: u32) -> Outcome {
         let setup = Setup {
@@ -304,7 +304,7 @@ pub mod tests {
             assert_eq!(Finding::of(&outcome), finding);
             let conclusion = conclusion(&outcome);
             assert!(conclusion.contains(words), "{conclusion}");
-            let said = format!("{attempts}.00 attempts per call");
+            let said = format!("{attempts}.00 attempts for each first try");
             assert!(conclusion.contains(&said), "{conclusion}");
         }
     }

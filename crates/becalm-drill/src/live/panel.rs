@@ -11,7 +11,7 @@ use super::View;
 use super::condition::condition;
 use crate::ledger::{BUCKET, Count, Recording};
 use crate::setup::Setup;
-use crate::statistics::{Measured, per_second};
+use crate::statistics::{Measured, amplification_within, per_second};
 use crate::variant::Variant;
 
 /// The tops of the two scales: the same for all policies, so that they can be compared.
@@ -190,14 +190,8 @@ fn figures(
     let length = second.end.saturating_sub(second.start);
     let rate = |count| plain(per_second(recording.within(count, second.clone()), length).round());
     let measured = Measured::of(recording, view.setup);
-    let calls = recording.within(Count::Call, second.clone());
-    let attempts = recording.attempts_within(second.clone());
-    let amplification = if calls == 0 {
-        "-".into()
-    } else {
-        let [attempts, calls] = [attempts, calls].map(crate::statistics::count);
-        format!("{:.2}", attempts / calls)
-    };
+    let amplification = amplification_within(recording, second.clone());
+    let amplification = amplification.map_or("-".into(), |it| format!("{it:.2}"));
     let (colour, words) = condition(recording, view.setup, policy, view.elapsed);
     vec![
         figure("arriving/s", &rate(Count::Arrived), width),

@@ -16,7 +16,7 @@ use crate::ledger::Count;
 use crate::origin::{begun, milliseconds};
 use crate::record::{ATTEMPTS, PerBucket, PolicyRecord, phases, totals};
 use crate::setup::told_course;
-use crate::statistics::Overall;
+use crate::statistics::amplification;
 use crate::twin::Twin;
 
 const SCHEMA: u32 = 1;
@@ -85,7 +85,6 @@ impl Serialize for Variant<'_> {
         let (variant, recording) = (&contender.variant, &contender.recording);
         let (measured, judged) = (&contender.measured, &contender.judged);
         let well_after = self.calm.and_then(Calm::well_after).map(milliseconds);
-        let overall = Overall::of(recording);
         let mut figures = serializer.serialize_map(None)?;
         figures.serialize_entry("name", &variant.name)?;
         figures.serialize_entry("title", &variant.title)?;
@@ -104,8 +103,7 @@ impl Serialize for Variant<'_> {
         figures.serialize_entry("peak_attempts_per_bucket", &measured.peak_arrivals)?;
         figures.serialize_entry("recovered_after_ms", &judged.back_after().map(milliseconds))?;
         figures.serialize_entry("well_without_load_after_ms", &well_after)?;
-        figures.serialize_entry("amplification", &overall.amplification)?;
-        figures.serialize_entry("retries_per_first_try", &overall.retries_per_first_try)?;
+        figures.serialize_entry("amplification", &amplification(recording))?;
         figures.serialize_entry("simulated", &self.twin)?;
         figures.serialize_entry("phases", &phases(contender))?;
         figures.serialize_entry("per_bucket", &PerBucket(recording, ATTEMPTS))?;

@@ -186,7 +186,7 @@ fn said(contender: &Contender, round: &Round, fault: &str) -> String {
     let worst = contender.measured.worst_amplification().unwrap_or(1.0);
     let _ = write!(
         text,
-        ", with at most {worst:.2} attempts per call in any phase"
+        ", with at most {worst:.2} attempts for each first try in any phase"
     );
     if contender.judged.verdict != Ok(None) {
         let _ = write!(

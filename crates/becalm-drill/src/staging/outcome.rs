@@ -17,8 +17,8 @@ use crate::setup::Setup;
 use crate::twin::Twin;
 
 /// What the words over the table mean.
-pub const LEGEND: &str = "goodput/s, amplification: before > during > after the fault; peak: most \
-                          requests in 10 ms";
+pub const LEGEND: &str = "goodput/s, amplification (attempts / first tries): before > during > after the fault; \
+                          peak: most requests in 10 ms";
 
 /// A drill of a target that is over.
 #[derive(Debug, Clone)]

@@ -22,7 +22,7 @@ use crate::wire::Wire;
 
 #[cfg(test)]
 pub use outcome::tests;
-pub use outcome::{LOAD, Racer, TailOutcome};
+pub use outcome::{AMPLIFICATION, Racer, TailOutcome};
 pub use picture::latencies;
 pub use record::TailRecord;
 

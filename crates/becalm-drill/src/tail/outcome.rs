@@ -9,18 +9,18 @@ use super::{RATE, SLOW, Tail, Variant, WARM_UP};
 use crate::latencies::{Latencies, Sorted};
 use crate::ledger::{Count, Recording};
 use crate::show::Section;
-use crate::statistics::{Overall, count};
+use crate::statistics::{amplification, count};
 
 /// What the words over the table mean.
 const LEGEND: &str = "p50 to p99: the latency that this share of the calls did not exceed, in ms, \
-                      from the second second on; amplification: attempts / calls";
+                      from the second second on; amplification: attempts / first tries";
 
 /// At what share of the other's a hedge must keep the 99th percentile.
 const GAIN: f64 = 0.5;
 
-/// Below which the attempts for each call must stay: what a 10 % budget allows, the ten that it
+/// Below which the amplification must stay: what a 10 % budget allows, the ten that it
 /// begins with included.
-pub const LOAD: f64 = 1.12;
+pub const AMPLIFICATION: f64 = 1.12;
 
 /// One policy of the second part with its figures.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,10 +41,9 @@ impl Racer {
         }
     }
 
-    /// Attempts / calls.
-    pub fn load(&self) -> f64 {
-        let overall = Overall::of(&self.recording);
-        overall.amplification.unwrap_or_default()
+    /// Attempts / first tries; 0 without a first try.
+    pub fn amplification(&self) -> f64 {
+        amplification(&self.recording).unwrap_or_default()
     }
 
     fn p99(&self) -> Duration {
@@ -106,7 +105,7 @@ impl TailOutcome {
                 at(0.99),
                 at(1.0),
                 plain(count(racer.recording.total(Count::Hedge))).into(),
-                format!("{:.3}", racer.load()).into(),
+                format!("{:.3}", racer.amplification()).into(),
             ])
         });
         (table, LEGEND)
@@ -122,12 +121,13 @@ fn as_expected(alone: &Racer, hedged: &Racer) -> bool {
     alone.p99() >= SLOW
         && hedged.latencies.len() > 0
         && hedged.p99().as_secs_f64() <= GAIN * alone.p99().as_secs_f64()
-        && hedged.load() < LOAD
+        && hedged.amplification() < AMPLIFICATION
 }
 
 fn conclusion(alone: &Racer, hedged: &Racer) -> String {
     let (before, after) = (alone.p99(), hedged.p99());
-    let extra = (hedged.load() / alone.load().max(f64::MIN_POSITIVE) - 1.0) * 100.0;
+    let extra =
+        (hedged.amplification() / alone.amplification().max(f64::MIN_POSITIVE) - 1.0) * 100.0;
     let p99 = if as_expected(alone, hedged) {
         format!(
             "the 99th percentile fell from {} ms to {} ms",

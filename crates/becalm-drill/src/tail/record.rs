@@ -50,7 +50,7 @@ impl Serialize for Racer {
         figures.serialize_entry("hedges", &total(Count::Hedge))?;
         figures.serialize_entry("attempts", &attempts)?;
         figures.serialize_entry("succeeded", &total(Count::Succeeded))?;
-        figures.serialize_entry("amplification", &self.load())?;
+        figures.serialize_entry("amplification", &self.amplification())?;
         figures.serialize_entry("p50_ms", &at(0.5))?;
         figures.serialize_entry("p95_ms", &at(0.95))?;
         figures.serialize_entry("p99_ms", &at(0.99))?;

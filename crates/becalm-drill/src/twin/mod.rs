@@ -22,7 +22,7 @@ use super::ledger::{Count, Recording};
 use super::replay::DRAIN;
 use super::setup::Setup;
 use super::show::Section;
-use super::statistics::Overall;
+use super::statistics::amplification;
 
 /// One policy in the simulator.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +34,8 @@ pub struct Twin {
 }
 
 /// What the words of the table mean.
-const LEGEND: &str = "measured > simulated, over the whole drill; amplification: attempts / \
-                          calls; retries: per first try";
+const LEGEND: &str =
+    "measured > simulated, over the whole drill; amplification: attempts / first tries";
 
 /// Runs the calls that began at these times through the simulator, once under each policy.
 pub fn all(setup: &Setup, contenders: &[Contender], began: &[Duration], seed: u64) -> Vec<Twin> {
@@ -100,25 +100,13 @@ fn counted(recording: &Simulated) -> Recording {
 
 /// What was measured beside what was simulated.
 pub fn table(contenders: &[Contender], twins: &[Twin]) -> Table {
-    let header = [
-        "policy",
-        "amplification",
-        "retries",
-        "measured",
-        "simulated",
-    ];
+    let header = ["policy", "amplification", "measured", "simulated"];
     let rows = contenders.iter().zip(twins).map(|(contender, twin)| {
-        let figures = [&contender.recording, &twin.recording].map(Overall::of);
-        let pair = |figure: fn(&Overall) -> Option<f64>| {
-            let texts = figures
-                .each_ref()
-                .map(|overall| figure(overall).map_or("-".into(), |figure| format!("{figure:.3}")));
-            Cell::new(texts.join(" > "))
-        };
+        let amplification = [&contender.recording, &twin.recording]
+            .map(|recording| amplification(recording).map_or("-".into(), |it| format!("{it:.3}")));
         [
             Cell::new(&*contender.variant.title).colour(contender.variant.colour),
-            pair(|overall| overall.amplification),
-            pair(|overall| overall.retries_per_first_try),
+            amplification.join(" > ").into(),
             contender.judged.cell(),
             twin.judged.cell(),
         ]

@@ -6,12 +6,11 @@ use serde::{Serialize, Serializer};
 use super::Twin;
 use crate::origin::milliseconds;
 use crate::record::{CLIENTS, SERVICE, totals};
-use crate::statistics::Overall;
+use crate::statistics::amplification;
 
 impl Serialize for Twin {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (recording, judged) = (&self.recording, &self.judged);
-        let overall = Overall::of(recording);
         let mut figures = serializer.serialize_map(None)?;
         figures.serialize_entry("verdict", judged.name())?;
         // For how long it was watched.
@@ -21,8 +20,7 @@ impl Serialize for Twin {
         totals(&mut figures, recording, SERVICE)?;
         figures.serialize_entry("recovered_after_ms", &judged.back_after().map(milliseconds))?;
         figures.serialize_entry("pressure_after", &judged.outcome.pressure)?;
-        figures.serialize_entry("amplification", &overall.amplification)?;
-        figures.serialize_entry("retries_per_first_try", &overall.retries_per_first_try)?;
+        figures.serialize_entry("amplification", &amplification(recording))?;
         figures.end()
     }
 }
@@ -47,7 +45,7 @@ mod tests {
         assert!(storm["amplification"].as_f64().unwrap() > 3.0);
         assert_eq!(protected["verdict"], "back");
         assert!(protected["recovered_after_ms"].as_f64().unwrap() < 2_000.0);
-        assert!(protected["retries_per_first_try"].as_f64().unwrap() < 0.1);
+        assert!(protected["amplification"].as_f64().unwrap() < 1.1);
         assert!(
             page(&outcome)
                 .to_html()

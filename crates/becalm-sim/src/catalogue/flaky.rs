@@ -76,7 +76,7 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
         let tolerance =
             Tolerance::Absolute(DEVIATIONS * attempts_deviation(failures, 4) / calls.sqrt());
         comparisons.push(compare(
-            format!("attempts per call, {failures} fail, 4 attempts"),
+            format!("amplification, {failures} fail, 4 attempts"),
             expected,
             record.amplification(),
             tolerance,
@@ -100,7 +100,7 @@ fn budgeted(plan: &Plan<'_>, quick: bool) -> [Comparison; 2] {
     let first_tries = float(total(&record.first_tries));
     let earned = ratio * float(total(&record.succeeded)) / first_tries;
     let bound = oracle::flaky::budget_bound(earned, burst, each, first_tries);
-    let what = "attempts per call, half fail, budget of 0.1 and bursts of 10";
+    let what = "amplification, half fail, budget of 0.1 and bursts of 10";
     [
         compare(what, bound, record.amplification(), Tolerance::AtMost),
         // Less than a token is left to each client, and what it deposits before its first failure,

@@ -157,7 +157,7 @@ fn closed(ceiling: Duration, plan: &Plan<'_>, seconds: u64) -> [Comparison; 2] {
             Tolerance::Relative(DEVIATIONS * 1.5 / (expected * time).sqrt()),
         ),
         compare(
-            format!("closed loop: attempts per first try, delays up to {ceiling} s"),
+            format!("closed loop: amplification, delays up to {ceiling} s"),
             right.attempts_per_call(),
             attempts / first_tries,
             // And the calls still running at either end.
@@ -179,7 +179,7 @@ fn open(ceiling: Duration, plan: &Plan<'_>, seconds: u64) -> Comparison {
     let calls = float(total(&record.calls));
     compare(
         format!(
-            "open loop: attempts per first try, delays up to {} s",
+            "open loop: amplification, delays up to {} s",
             ceiling.as_secs_f64()
         ),
         open_attempts_per_second(1.0, FAILURES, 4),

@@ -108,7 +108,7 @@ fn bounded(fleet: u32, sharing: &str, record: &PopulationRecord) -> [Comparison;
         (right.amplification(), f64::from(fleet))
     };
     let got = record.amplification();
-    let what = format!("attempts per first try in an outage, {fleet} clients, budget {sharing}");
+    let what = format!("amplification in an outage, {fleet} clients, budget {sharing}");
     // A budget that binds is met but for less than a token, and for what was deposited while it was
     // full. One that does not lets all through, but for the rare client with four calls or more:
     // a fifth of a call each makes that less than one in 10 000.

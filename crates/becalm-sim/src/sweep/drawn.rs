@@ -44,7 +44,7 @@ const FIGURES: &[Drawn] = figures! {
     "first_tries_per_s" "First tries", "per second" LINEAR UNMAPPED;
     "sent_per_s" "Requests sent in the overload", "requests per second" LINEAR MAPPED;
     "recovered_share" "Runs that came back", "share of runs, %" LINEAR UNMAPPED;
-    "amplification" "Attempts for each first try", "attempts per first try" LINEAR UNMAPPED;
+    "amplification" "Amplification", "attempts per first try" LINEAR UNMAPPED;
     "success_share" "Calls that succeed", "share of calls, %" LINEAR MAPPED;
     "latency_p99_ms" "Latency of successful calls, p99", "ms" LINEAR UNMAPPED;
 };

@@ -80,7 +80,7 @@ const PAIRS: [Pair; 3] = [
         missing: "some clients give up before they have written",
     },
     Pair {
-        first: Aim::less("amplification", "attempts for each first try"),
+        first: Aim::less("amplification", "amplification"),
         second: Aim::more("success_share", "calls that succeed"),
         missing: "nothing was called",
     },

@@ -61,9 +61,9 @@ impl Confirmed {
         let lost = is_known.then(|| self.lost.share() * 100.0);
         let (low, high) = self.lost.interval();
         let attempts = if is_triggered {
-            "Attempts per first try, from the trigger on"
+            "Amplification, from the trigger on"
         } else {
-            "Attempts per first try"
+            "Amplification"
         };
         let succeeded = self.failed.map(|it| (1.0 - it.value) * 100.0);
         let ends = self.failed.and_then(|it| it.interval);

@@ -70,9 +70,9 @@ fn chart(choice: &Choice, is_triggered: bool) -> Chart {
     let mut front: Vec<(f64, f64)> = choice.front.iter().filter_map(point).collect();
     front.sort_by(|a, b| a.0.total_cmp(&b.0));
     let x = if is_triggered {
-        "attempts per first try, from the trigger on"
+        "amplification, from the trigger on"
     } else {
-        "attempts per first try"
+        "amplification"
     };
     Chart {
         id: "front".into(),

@@ -14,11 +14,11 @@ pub(super) struct Amplified<'a> {
     pub name: &'a str,
     /// Requests for each that first tries alone would bring.
     pub by: f64,
-    /// The places on the way to it that repeat, from the clients on, with their attempts for each call.
+    /// The places on the way to it that repeat, from the clients on, with their attempts for each first try.
     whose: Vec<(String, f64)>,
 }
 
-/// What is not worth a word: so many attempts for each call are hardly a retry.
+/// What is not worth a word: so many attempts for each first try are hardly a retry.
 const HARDLY: f64 = 1.05;
 
 impl<'a> Amplified<'a> {
@@ -79,7 +79,7 @@ impl<'a> Amplified<'a> {
         let mut each = self.whose.iter();
         let (place, attempts) = each.next()?;
         let attempts = hundredths(*attempts);
-        let mut all = vec![format!("{attempts} attempts for each call of {place}")];
+        let mut all = vec![format!("{attempts} attempts for each first try of {place}")];
         all.extend(
             each.map(|(place, attempts)| format!("{} for each of {place}", hundredths(*attempts))),
         );

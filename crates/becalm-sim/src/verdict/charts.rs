@@ -263,9 +263,9 @@ pub(super) fn courses(scenario: &Scenario, courses: &[(String, Course)]) -> Vec<
     let amplification = chart(
         "amplification",
         if several {
-            "Attempts of clients for each first try"
+            "Amplification by clients"
         } else {
-            "Attempts for each first try"
+            "Amplification"
         },
         "attempts per first try",
         lines(&Course::amplification),

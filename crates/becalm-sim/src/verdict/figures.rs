@@ -57,14 +57,14 @@ const OF_TRIGGERS: [&str; 8] = [
 ];
 
 const OF_ALL: [&str; 3] = [
-    "Attempts per first try",
-    "Attempts per first try, during the trigger",
-    "Attempts per first try, after the trigger",
+    "Amplification",
+    "Amplification, during the trigger",
+    "Amplification, after the trigger",
 ];
 const OF_CLIENTS: [&str; 3] = [
-    "Attempts of clients per first try",
-    "Attempts of clients, during the trigger",
-    "Attempts of clients, after the trigger",
+    "Amplification by clients",
+    "Amplification by clients, during the trigger",
+    "Amplification by clients, after the trigger",
 ];
 
 fn counts(ruling: &Ruling, of_several: bool) -> Vec<Figure> {

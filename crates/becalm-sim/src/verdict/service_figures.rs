@@ -105,15 +105,15 @@ fn figures(seen: &[&Seen], service: &Service, is_triggered: bool) -> Vec<Figure>
         }),
         figure(
             "amplification_during",
-            "amplification during the trigger",
+            "amplification, during the trigger",
             "",
             &|it| it.during.amplification().filter(|_| is_triggered),
         ),
         figure(
-            "attempts_per_call",
-            "attempts for each call to it",
+            "amplification_by_callers",
+            "amplification by its callers",
             "",
-            &|it| attempts_per_call(&it.whole),
+            &|it| amplification_by_callers(&it.whole),
         ),
         figure("queue_most", "longest queue", "", &|it| {
             // Nothing waits where there are as many workers as are wanted.
@@ -124,7 +124,7 @@ fn figures(seen: &[&Seen], service: &Service, is_triggered: bool) -> Vec<Figure>
 }
 
 /// Of all who call a service together.
-fn attempts_per_call(flow: &Flow) -> Option<f64> {
+fn amplification_by_callers(flow: &Flow) -> Option<f64> {
     let first_tries: u64 = flow.calls.iter().map(|it| it.0).sum();
     let attempts: u64 = flow.calls.iter().map(|it| it.1).sum();
     (first_tries > 0).then(|| ratio(attempts, first_tries))

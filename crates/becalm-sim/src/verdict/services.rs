@@ -57,7 +57,7 @@ impl Flow {
         per_second(self.arrived, self.length)
     }
 
-    /// Attempts for each call of the caller at this place among those who call; `None` without calls.
+    /// Attempts for each first try of the caller at this place among those who call; `None` without first tries.
     pub(super) fn attempts(&self, caller: usize) -> Option<f64> {
         let (first_tries, attempts) = *self.calls.get(caller)?;
         (first_tries > 0).then(|| float(attempts) / float(first_tries))

@@ -92,7 +92,7 @@ fn figures(processes: &Processes, runs: &[Retries], ideal: &[Retries]) -> Vec<Fi
             &of(&|run| run.excess(ratio))),
         over_runs!("excess_bound": "Its bound by the law of the leased budget", "" =
             &of(&|run| bound(processes, run))),
-        over_runs!("worst_10s": "Attempts per first try, in the worst 10 s", "" =
+        over_runs!("worst_10s": "Amplification, in the worst 10 s", "" =
             &of(&Retries::worst_ten_seconds)),
         over_runs!("exchanges_per_process": "Exchanges of a process, in the second with most", "/s" =
             &of(&|run| exchanges(processes, run))),
