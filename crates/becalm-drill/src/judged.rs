@@ -169,7 +169,7 @@ fn as_a_run(recording: &Recording) -> Run {
 mod tests {
     use super::super::ledger::Recording;
     use super::super::setup::tests::usual;
-    use super::super::statistics::tests::{protected, recording, stormy};
+    use super::super::statistics::tests::{protected, recording, rising, stormy};
     use super::*;
 
     fn judged(recording: &Recording, setup: &Setup, ms: u64) -> Judged {
@@ -257,14 +257,24 @@ mod tests {
         assert_eq!(run(Duration::ZERO).name(), "back", "as it was");
     }
 
-    /// A hundred more calls a second are answered each second.
     #[test]
     fn s4_a_service_that_is_on_its_way_back_when_the_drill_ends_is_not_metastable() {
-        let answered = |of| (400, 100, 500, of);
-        let rising = [400, 0, 0, 20, 40, 60, 80, 120, 180, 260].map(answered);
-        let judged = judged(&recording(rising), &usual(), 10_000);
+        let judged = judged(&rising(), &usual(), 10_000);
         assert_eq!((judged.name(), judged.back_after()), ("too-short", None));
         assert!(!judged.is_storm());
+        assert!(judged.open().is_some_and(|it| it.contains("on its way")));
+    }
+
+    #[test]
+    fn what_is_open_has_neither_the_colour_of_a_storm_nor_of_a_service_that_is_back() {
+        let of = |recording| judged(&recording, &usual(), 10_000);
+        let mut void = of(protected());
+        void.verdict = Err(Void::Late);
+        let all = [of(stormy()), of(protected()), of(rising()), void];
+        let colours = [Colour::Red, Colour::Green, Colour::Orange, Colour::Orange];
+        for (judged, colour) in all.iter().zip(colours) {
+            assert_eq!(judged.cell(), Cell::new(judged.told()).colour(colour));
+        }
     }
 
     #[test]

@@ -205,6 +205,12 @@ pub mod tests {
         ])
     }
 
+    /// A service that answers a hundred more of its calls each second.
+    pub fn rising() -> Recording {
+        let answered = |of| (400, 100, 500, of);
+        recording([400, 0, 0, 20, 40, 60, 80, 120, 180, 260].map(answered))
+    }
+
     /// The protected recording under a breaker: two probes in the last second of the fault.
     pub fn open() -> Recording {
         let mut recording = protected();

@@ -30,7 +30,7 @@ The JSON document: schema, becalm (version), command, seed, drill (its name in X
 (with --simulate), client_timeout_ms, before_ms, trigger_ms, after_ms, bucket_ms), lateness_ms (of the load generator and of \
 the fault, at worst), finding (down: it did not recover even without load; unwell: it was so before the fault under some policy, and \
 nothing was broken under that one; idle: too few calls came to say anything; void: the generator was late, or this machine had too few connections; \
-storm: under some policy it did not come back; back: it came back under all; harmless: within 2 s, even where nothing bounds the retries), conclusion, and for each of the variants: name, title, \
+too-short: under some policy it was still on its way when the drill ended; storm: under some policy it did not come back; back: it came back under all; harmless: within 2 s, even where nothing bounds the retries), conclusion, and for each of the variants: name, title, \
 policy, verdict (by the rule of \"becalm storm\": metastable, overloaded, too-short, or back; or unwell, idle, or void), good_before \
 (share of calls), lateness_ms, after_ms (as long as it was watched), calls, first_tries, attempts, succeeded, gave_up \
 (by stop reason), refused (503), unconnected (attempts for which this machine had no connection), most_in_flight, peak_attempts_per_bucket, recovered_after_ms (from the end \

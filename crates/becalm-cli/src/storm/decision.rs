@@ -191,6 +191,22 @@ mod tests {
     }
 
     #[test]
+    fn s4_where_the_runs_are_too_short_nothing_is_decided_and_the_horizon_is_told() {
+        let mut study = Study::default();
+        study.contenders = vec![contender("own", Verdict::TooShort, 9.0)];
+        let said = sentence(&study).expect("a verdict");
+        assert!(said.starts_with("Nothing is decided"), "{said}");
+        assert!(said.contains("do not show it"), "{said}");
+        let needed = Figure::new("needed_horizon_s", "Enough", "s", Some(90.0));
+        study.contenders[0].figures.push(needed);
+        let said = sentence(&study).expect("a verdict");
+        assert!(
+            said.ends_with("Give it a horizon of at least 90 s."),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn s2_programs_hear_of_the_choice_and_its_equals() {
         let decision = |contenders: [Contender; 2]| {
             let mut study = Study::default();

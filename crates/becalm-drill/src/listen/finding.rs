@@ -310,6 +310,21 @@ pub mod tests {
     }
 
     #[test]
+    fn s4_a_drill_that_ends_while_more_and_more_calls_succeed_is_too_short() {
+        let mut open = outcome(4, 4, 0);
+        for (number, bucket) in open.seen.buckets.iter_mut().enumerate().skip(300) {
+            bucket.good = u32::from(number % 10 < (number - 200) / 100);
+        }
+        let recording = watched::recording(&open.seen, open.setup.length());
+        open.contender = Contender::new(variant(), recording, &Latencies::default(), &open.setup);
+        assert_eq!(Finding::of(&open), Finding::TooShort);
+        let told = conclusion(&open);
+        let words = "Calls did not succeed as before 7s after hold of 2s, and still on its way";
+        assert!(told.contains(words), "{told}");
+        assert!(!crate::drill::Report::is_as_expected(&open));
+    }
+
+    #[test]
     fn what_cannot_be_told_is_said() {
         let mut unwell = outcome(4, 4, 0);
         unwell.before = before::tests::seen(100, 94, 6);

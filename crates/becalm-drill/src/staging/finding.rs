@@ -239,7 +239,7 @@ pub mod tests {
     use crate::ledger::Recording;
     use crate::setup::tests::usual;
     use crate::staging::trouble::Trouble;
-    use crate::statistics::tests::{protected, stormy};
+    use crate::statistics::tests::{protected, rising, stormy};
     use crate::variant;
     use crate::void::Machine;
 
@@ -329,6 +329,15 @@ pub mod tests {
         );
         harmless.contenders.remove(0);
         said(&harmless, Finding::Back, &["back in 0.9 s"]);
+    }
+
+    #[test]
+    fn what_was_not_seen_is_neither_a_storm_nor_a_recovery() {
+        let words = ["Under no backoff it was not back 7s after hold of 2s, and still on its way"];
+        let open = outcome(&rising(), &protected());
+        said(&open, Finding::TooShort, &words);
+        assert!(!open.is_back(), "though it came back under the last policy");
+        said(&outcome(&rising(), &stormy()), Finding::Storm, &words);
     }
 
     #[test]
