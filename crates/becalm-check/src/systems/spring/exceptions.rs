@@ -3,6 +3,8 @@
 //! The classes' own places in their hierarchies: the JDK, spring-projects/spring-framework 7.0 (`RestClientException`,
 //! `WebClientException` and their kinds), netty, and `FeignException` of feign. A class of the application says nothing.
 
+use std::sync::LazyLock;
+
 use becalm::classify::FailureKind;
 use becalm::retry_on::{Failures, Statuses};
 
@@ -37,12 +39,17 @@ impl Exceptions {
 
     /// What every exception stands for.
     pub fn all() -> Self {
-        Self::of(["java.lang.Throwable"])
+        static ALL: LazyLock<Exceptions> =
+            LazyLock::new(|| Exceptions::of(["java.lang.Throwable"]));
+        ALL.clone()
     }
 
     /// These without what the others stand for.
     #[must_use]
     pub fn without(self, others: &Self) -> Self {
+        if others.is_empty() {
+            return self;
+        }
         let statuses = self.statuses.iter();
         let failures = self.failures.iter();
         Self {

@@ -6,22 +6,22 @@ use crate::list::list;
 
 /// The status of this name, in any letters and with or without its underscores. Numbers are no names.
 pub fn status(name: &str) -> Option<u16> {
-    let name = letters(name);
     let mut all = STATUSES.iter();
-    all.find(|(it, _)| letters(it) == name).map(|(_, it)| *it)
+    let found = all.find(|(it, _)| letters(it).eq(letters(name)));
+    found.map(|(_, it)| *it)
 }
 
 /// The hundreds of the series of this name: 5 for `SERVER_ERROR`.
 pub fn series(name: &str) -> Option<u16> {
-    let name = letters(name);
-    let place = SERIES.iter().position(|it| letters(it) == name)?;
+    let is_called = |it: &&str| letters(it).eq(letters(name));
+    let place = SERIES.iter().position(is_called)?;
     u16::try_from(place + 1).ok()
 }
 
 /// As `LenientStringToEnumConverterFactory` compares names.
-fn letters(name: &str) -> String {
+fn letters(name: &str) -> impl Iterator<Item = char> {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
+    letters.flat_map(char::to_lowercase)
 }
 
 const SERIES: &[&str] = list!("INFORMATIONAL SUCCESSFUL REDIRECTION CLIENT_ERROR SERVER_ERROR");

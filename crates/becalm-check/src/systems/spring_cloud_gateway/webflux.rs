@@ -99,7 +99,6 @@ fn statuses(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> St
             given.as_ref().map(|(span, _)| *span),
         );
     }
-    let named: Statuses = listed.iter().copied().collect();
     if let (Some((span, words)), None) = (&given, filter.words("series")) {
         if !words.is_empty() {
             let sentence = "`statuses` narrows nothing: every 5xx is repeated as well, since `series` is SERVER_ERROR where it is not set";
@@ -107,7 +106,7 @@ fn statuses(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> St
             reading.find(*span, code::STATUSES_WIDER, sentence, remedy);
         }
     }
-    named.iter().chain(of_series.iter()).collect()
+    listed.into_iter().fold(of_series, Statuses::and)
 }
 
 /// The series that is repeated where none is named.
