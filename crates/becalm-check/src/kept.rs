@@ -208,7 +208,7 @@ impl All {
     }
 }
 
-/// What stands for a value that is compared alone.
+/// A number that stands for a value which is only compared.
 pub(crate) fn hashed(value: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

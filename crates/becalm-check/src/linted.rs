@@ -5,7 +5,7 @@ use std::rc::Rc;
 use becalm::Policy;
 use becalm::lint::Lint;
 
-/// So many policies are known again: those of a file whose routes differ a little.
+/// How many policies are remembered: the routes of a file often differ a little.
 const MOST: usize = 8;
 
 /// The last policies, each with its lints.

@@ -43,13 +43,13 @@ impl Danger<'_> {
 }
 
 /// The lints of the policy, each at the key that it is about where the file has that, otherwise where
-/// the retries are configured. `lints` are those of the policy, and `words` remedies in place of the system's. A policy may leave its
+/// the retries are configured. `lints` are those of the policy, and `own` remedies in place of the system's. A policy may leave its
 /// total time to its caller. A system has no caller that could bound it.
 pub fn of<'l>(
     mapping: &Mapping,
     is_written: bool,
     system: &System,
-    words: Remedies,
+    own: Remedies,
     lints: &'l [Lint],
 ) -> Vec<Danger<'l>> {
     let mut lints: Vec<_> = lints.iter().collect();
@@ -72,8 +72,8 @@ pub fn of<'l>(
     let unbounded = (is_unbounded && !is_told).then(|| no_total_time(mapping, is_written, system));
     let mut all: Vec<_> = dangers.chain(unbounded).collect();
     for danger in &mut all {
-        if let Some(own) = remedy(words, danger.code) {
-            danger.remedy = own.into();
+        if let Some(known) = remedy(own, danger.code) {
+            danger.remedy = known.into();
         }
     }
     all

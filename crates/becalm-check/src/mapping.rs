@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::document::Span;
 use crate::evidence::Evidence;
+use crate::system::Remedies;
 use crate::told::Told;
 
 /// How many names of what is called are told of a mapping: each route of a host would have those of the host.
@@ -134,6 +135,8 @@ pub struct Draft {
     pub(crate) lost: Vec<NotExpressible>,
     /// Where the retries are configured, if in another file than the mapping.
     pub(crate) elsewhere: Option<(String, Span)>,
+    /// What helps against lints of this mapping, in place of the system's own remedies.
+    pub(crate) remedies: Remedies,
 }
 
 impl Draft {
@@ -145,6 +148,7 @@ impl Draft {
             origins: keys.iter().map(|key| (*key, Origin::Default)).collect(),
             lost: Vec::new(),
             elsewhere: None,
+            remedies: &[],
         }
     }
 

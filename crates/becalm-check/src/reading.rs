@@ -15,7 +15,7 @@ use crate::linted::Linted;
 use crate::lints::{self, Danger};
 use crate::mapping::{Draft, Mapping};
 use crate::severity::Severity;
-use crate::system::{Remedies, System};
+use crate::system::System;
 use crate::template;
 use crate::told::Told;
 use crate::weight;
@@ -37,8 +37,6 @@ pub struct Reading<'a> {
     /// The file that the document is read on top of, as part of one tree.
     pub(crate) below: Option<Below<'a>>,
     pub(crate) system: &'static System,
-    /// What helps against the lints of the next mappings, in place of the system's own remedies.
-    pub(crate) words: Remedies,
     /// Those that the next mapping may still change, or the last one has.
     findings: Vec<Finding>,
     /// How many of them are of the last mapping.
@@ -85,7 +83,6 @@ impl<'a> Reading<'a> {
             evidence: system.evidence,
             below: None,
             system,
-            words: &[],
             findings: Vec::new(),
             mapped: 0,
             settled: Vec::new(),
@@ -369,6 +366,7 @@ impl<'a> Reading<'a> {
             origins,
             lost,
             elsewhere,
+            remedies,
         } = draft;
         if let Err(invalid) = policy.validate() {
             let sentence = format!("no policy can have these values: {invalid}");
@@ -395,7 +393,7 @@ impl<'a> Reading<'a> {
             |code: &str| is_said && ["no-deadline", code::NO_TOTAL_TIME.name].contains(&code);
         let linted = self.linted.of(&mapping.policy);
         let is_written = weight::is_written(&mapping, self.system);
-        for danger in lints::of(&mapping, is_written, self.system, self.words, &linted) {
+        for danger in lints::of(&mapping, is_written, self.system, remedies, &linted) {
             // One retry policy may serve many routes.
             let once = hashed(&(&mapping.file, danger.span, danger.code, &elsewhere));
             let is_new = !is_again(danger.code) && self.told.insert(once);
@@ -413,7 +411,7 @@ impl<'a> Reading<'a> {
         self.mappings.extend(self.tally.kept_mapping(mapping));
     }
 
-    /// Counts a danger whose finding would not be kept, or not be told.
+    /// Whether the finding of a danger would not be kept or told. A danger that is not kept is counted.
     fn is_left_out(&mut self, danger: &Danger<'_>, mapping: &Mapping) -> bool {
         let kind = (danger.code, danger.severity);
         if self.below.is_some() {

@@ -1,5 +1,7 @@
 //! What differs by version or place in the files of Spring Cloud Gateway and Resilience4j?
 
+use std::fmt::Write as _;
+
 use becalm_check::{As, Checked, File, Settings, check};
 
 fn of(versions: &[&str], text: &str) -> Checked {
@@ -105,6 +107,33 @@ resilience4j.retry:
   instances.orders.baseConfig: a
 ";
     assert!(has(&of(&[], text), "refused"));
+}
+
+#[test]
+fn what_is_bounded_says_what_it_leaves_out() {
+    let mut text =
+        "resilience4j.retry:\n  instances.orders.baseConfig: c0\n  configs:\n".to_owned();
+    for at in 0..120 {
+        writeln!(
+            text,
+            "    c{at}: {{baseConfig: c{}, enableExponentialBackoff: false}}",
+            at + 1
+        )
+        .unwrap();
+    }
+    text += "    c120: {maxAttempts: 9}\n";
+    let checked = of(&[], &text);
+    assert!(has(&checked, "not-known"), "{checked:?}");
+    let breakers = "CircuitBreaker=a, ".repeat(20);
+    let text = format!(
+        "spring.cloud.gateway.server.webflux.routes: [{{id: a, uri: lb://a, filters: [{breakers}Retry=2]}}]"
+    );
+    let lost = &of(&[], &text).mappings[0].lost;
+    let mut told = lost.iter().map(|it| &*it.what);
+    assert!(
+        told.any(|it| it == "4 more filters CircuitBreaker"),
+        "{lost:?}"
+    );
 }
 
 #[test]

@@ -10,34 +10,15 @@ use crate::severity::Severity;
 /// A workflow command for each finding, one a line (GitHub's documentation, *Workflow commands for
 /// GitHub Actions*; the escapes are those of `actions/toolkit`, `command.ts`).
 pub fn github(findings: &Bounded<'_>) -> String {
+    let shown = findings.shown.iter();
+    let shown = shown.map(|it| (it.severity, &it.file, it.span, it.code, it.whole()));
+    let more = findings.more.iter();
+    let more = more.map(|it| (it.severity, &it.file, it.span, it.code, it.sentence()));
     let mut lines = String::new();
-    for it in findings
-        .shown
-        .iter()
-        .filter(|it| is_for_review(it.code, it.severity))
-    {
-        command(
-            &mut lines,
-            it.severity,
-            &it.file,
-            it.span,
-            it.code,
-            &it.whole(),
-        );
-    }
-    for it in findings
-        .more
-        .iter()
-        .filter(|it| is_for_review(it.code, it.severity))
-    {
-        command(
-            &mut lines,
-            it.severity,
-            &it.file,
-            it.span,
-            it.code,
-            &it.sentence(),
-        );
+    for (severity, file, span, code, told) in shown.chain(more) {
+        if is_for_review(code, severity) {
+            command(&mut lines, severity, file, span, code, &told);
+        }
     }
     lines
 }

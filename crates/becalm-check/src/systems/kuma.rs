@@ -275,15 +275,22 @@ fn of_http<'n>(reading: &mut Reading<'_>, http: &'n Node) -> Repeated<'n> {
     }
     let mut words = Words::read(&text);
     words.and_statuses(statuses.into_iter().map(|(status, _)| status));
-    let methods = if methods.is_empty() || http.get("retriableRequestHeaders").is_some() {
+    if http.get("retriableRequestHeaders").is_some() {
+        methods.clear();
+    }
+    Repeated {
+        words,
+        methods: any_or(methods),
+        said,
+    }
+}
+
+/// These methods, or all where none is named.
+fn any_or(methods: BTreeSet<String>) -> Methods {
+    if methods.is_empty() {
         Methods::Any
     } else {
         listed(methods)
-    };
-    Repeated {
-        words,
-        methods,
-        said,
     }
 }
 
@@ -304,15 +311,9 @@ fn old_http<'n>(reading: &mut Reading<'_>, http: &'n Node) -> Repeated<'n> {
     unknown(reading, &words, said);
     words.and_statuses(statuses);
     let methods = items(reading, http.get("retriableMethods"));
-    let methods: BTreeSet<_> = methods.into_iter().map(|(it, _)| it).collect();
-    let methods = if methods.is_empty() {
-        Methods::Any
-    } else {
-        listed(methods)
-    };
     Repeated {
         words,
-        methods,
+        methods: any_or(methods.into_iter().map(|(it, _)| it).collect()),
         said,
     }
 }

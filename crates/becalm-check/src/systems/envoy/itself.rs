@@ -261,9 +261,8 @@ fn of_filter<'a>(
     let name = name.unwrap_or("?");
     let title = format!("{} to {name}", filter.title);
     // What helps here is no setting of a route.
-    reading.words = REMEDIES;
+    draft.remedies = REMEDIES;
     reading.map(draft, title, vec![name.to_owned()], key.span);
-    reading.words = &[];
 }
 
 /// Connections of `tcp_proxy`, which are made again at once where no `backoff_options` are set.
@@ -315,10 +314,9 @@ fn of_connections<'a>(reading: &mut Reading<'a>, clusters: Clusters<'a>, node: &
         return;
     }
     let name = name.unwrap_or("?");
-    reading.words = OF_CONNECTIONS;
+    draft.remedies = OF_CONNECTIONS;
     let title = format!("connections to {name}");
     reading.map(draft, title, vec![name.to_owned()], key.span);
-    reading.words = &[];
 }
 
 /// What helps against a lint of a `tcp_proxy`, by its code.

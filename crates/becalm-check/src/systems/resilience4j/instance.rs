@@ -89,9 +89,22 @@ impl<'n> Levels<'n> {
                 None if has_default && name != "default" => of_name("default"),
                 None => None,
             };
-            let Some((key, next)) = next.filter(|_| levels.len() <= MOST) else {
+            let Some((key, next)) = next else {
                 return Self(levels);
             };
+            if levels.len() > MOST {
+                let sentence = format!(
+                    "the config `{}` is not read: the instance stands on {MOST} others before it",
+                    key.name
+                );
+                reading.find(
+                    key.span,
+                    code::NOT_KNOWN,
+                    sentence,
+                    "let configs stand on fewer",
+                );
+                return Self(levels);
+            }
             levels.push(next);
             (name, top) = (key.name.clone(), next);
         }

@@ -137,7 +137,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     }
 }
 
-/// Breakers of a route that are told with each of its retries.
+/// How many breakers of a route are told one by one with each of its retries.
 const BREAKERS: usize = 16;
 
 /// A route, or all of those that are not in the file.
@@ -171,7 +171,8 @@ fn of_server(
         let all: Vec<_> = defaults.iter().chain(&own).collect();
         let named = |name: &'static str| all.iter().filter(move |it| it.is(name));
         let retries: Vec<_> = named("Retry").collect();
-        let breakers: Vec<_> = named("CircuitBreaker").take(BREAKERS).collect();
+        let breakers: Vec<_> = named("CircuitBreaker").collect();
+        let (breakers, more) = breakers.split_at(breakers.len().min(BREAKERS));
         for filter in &retries {
             if !std::mem::replace(&mut is_told, true) {
                 server.is_read(reading, given);
@@ -183,9 +184,16 @@ fn of_server(
             if retries.len() > 1 {
                 draft.lose("another filter Retry", server.kind.several(), None);
             }
-            for breaker in &breakers {
-                let why = "a breaker and a time-out of its own, around or inside the attempts by the order of the filters";
+            let why = "a breaker and a time-out of its own, around or inside the attempts by the order of the filters";
+            for breaker in breakers {
                 draft.lose("CircuitBreaker", why, Some(breaker.span));
+            }
+            if !more.is_empty() {
+                draft.lose(
+                    format!("{} more filters CircuitBreaker", more.len()),
+                    why,
+                    None,
+                );
             }
             let name = properties.named(&route.name);
             let both = reading.system;
