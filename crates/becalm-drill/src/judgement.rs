@@ -123,9 +123,9 @@ fn amplification_bound(variant: &Variant, measured: &Measured) -> f64 {
         return f64::INFINITY;
     };
     let allowed = measured.phases.iter().map(|phase| {
-        let rate = count(phase.calls) / phase.length.as_secs_f64();
+        let rate = count(phase.first_tries) / phase.length.as_secs_f64();
         let extra = budget.held_at(rate) + budget.floor_per_second * phase.length.as_secs_f64();
-        1.0 + budget.ratio + extra / count(phase.calls.max(1))
+        1.0 + budget.ratio + extra / count(phase.first_tries.max(1))
     });
     allowed.fold(AMPLIFICATION, f64::max)
 }
@@ -326,7 +326,7 @@ pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::super::setup::tests::usual;
-    use super::super::statistics::tests::{bounded, open, protected, recording, stormy};
+    use super::super::statistics::tests::{bounded, late, open, protected, recording, stormy};
     use super::super::variant;
     use super::*;
     use becalm::Policy;
@@ -387,8 +387,18 @@ pub mod tests {
     }
 
     #[test]
+    fn a_recovery_that_comes_late_fails_the_drill() {
+        let contenders = contenders(&late());
+        assert!(contenders[5].judged.back_after() > Some(BACK_WITHIN));
+        let judgement = judge(&contenders, &usual(), Duration::ZERO);
+        assert!(!judgement.as_expected, "{}", judgement.conclusion);
+    }
+
+    #[test]
     fn a_protection_that_does_not_keep_its_bound_fails_the_drill() {
-        for (index, recording) in [(3, protected()), (4, bounded(17))] {
+        let mut retried = protected();
+        (100..300).for_each(|bucket| retried.set(Count::Retry, bucket, 2));
+        for (index, recording) in [(3, protected()), (4, bounded(17)), (5, retried)] {
             let mut contenders = contenders(&protected());
             contenders[index] = contender(contenders[index].variant.clone(), recording);
             assert!(contenders[index].is_back_in_time());

@@ -205,6 +205,14 @@ pub mod tests {
         ])
     }
 
+    /// A fault that is over after three seconds more.
+    pub fn late() -> Recording {
+        recording([
+            HEALTHY, HANGING, HANGING, DRAINING, DRAINING, DRAINING, HEALTHY, HEALTHY, HEALTHY,
+            HEALTHY,
+        ])
+    }
+
     /// A service that answers a hundred more of its calls each second.
     pub fn rising() -> Recording {
         let answered = |of| (400, 100, 500, of);

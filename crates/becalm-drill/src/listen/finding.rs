@@ -236,8 +236,8 @@ pub mod tests {
     use crate::setup::Setup;
     use becalm_sim::scenario::Service;
 
-    /// 100 calls a second, for ten seconds, of which the second and the third are broken: so many attempts for each first try then, and what share
-    /// succeeds afterwards.
+    /// 100 calls a second for ten seconds. A fault breaks the second and the third second: a call makes this number of attempts then.
+    /// `good_after` is 1 where calls succeed afterwards.
     pub fn outcome(attempts: u32, rows: usize, good_after: u32) -> Outcome {
         let setup = Setup {
             before: Duration::from_secs(1),

@@ -218,13 +218,13 @@ fn figure(name: &str, value: &str, width: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::setup::tests::usual;
     use crate::statistics::tests::{bounded, open, protected, stormy};
     use crate::variant;
 
-    fn with_view(elapsed: u64, check: impl Fn(&View<'_>)) {
+    pub fn with_view(elapsed: u64, check: impl Fn(&View<'_>)) {
         let setup = usual();
         let variants = variant::all(&Policy::default(), setup.client_timeout);
         check(&View {

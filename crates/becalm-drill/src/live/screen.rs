@@ -130,50 +130,33 @@ fn header(view: &View<'_>, width: usize, painter: Painter) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::panel::tests::with_view;
     use super::*;
-    use crate::setup::tests::usual;
-    use crate::statistics::tests::{bounded, open, protected, stormy};
-    use crate::variant;
-    use becalm::Policy;
-    use std::time::Duration;
 
     #[test]
     fn the_picture_fits_every_terminal_from_80_by_24_on() {
-        let setup = usual();
-        let variants = variant::all(&Policy::default(), setup.client_timeout);
         for elapsed in [0, 1_500, 6_000, 12_000] {
-            let view = View {
-                setup: &setup,
-                variants: &variants,
-                recordings: &[
-                    stormy(),
-                    stormy(),
-                    stormy(),
-                    open(),
-                    bounded(16),
-                    protected(),
-                ],
-                elapsed: Duration::from_millis(elapsed),
-            };
-            for (width, height) in [(80, 24), (80, 40), (100, 30), (250, 70), (40, 24), (80, 15)] {
-                let lines = frame(&view, (width, height), Painter::Plain);
-                let wide = lines.iter().map(|line| line.chars().count()).max().unwrap();
-                assert!(wide <= width, "{wide} of {width}");
-                let strips = HEADER + 3 * variants.len();
-                assert!(
-                    lines.len() <= height.max(strips),
-                    "{} of {height}",
-                    lines.len()
-                );
-            }
-            let panels = |size| Layout::of(6, size).map(|layout| layout.per_row);
-            assert_eq!(
-                [(80, 24), (80, 40), (140, 30), (80, 30)].map(panels),
-                [None, Some(3), Some(6), None]
-            );
-            for (width, height) in [(0, 0), (1, 1), (5, 200)] {
-                frame(&view, (width, height), Painter::Ansi);
-            }
+            with_view(elapsed, |view| {
+                for size in [(80, 24), (80, 40), (100, 30), (250, 70), (40, 24), (80, 15)] {
+                    let lines = frame(view, size, Painter::Plain);
+                    let wide = lines.iter().map(|line| line.chars().count()).max().unwrap();
+                    assert!(wide <= size.0, "{wide} of {size:?}");
+                    let strips = HEADER + 3 * view.variants.len();
+                    assert!(
+                        lines.len() <= size.1.max(strips),
+                        "{} of {size:?}",
+                        lines.len()
+                    );
+                }
+                for size in [(0, 0), (1, 1), (5, 200)] {
+                    frame(view, size, Painter::Ansi);
+                }
+            });
         }
+        let panels = |size| Layout::of(6, size).map(|layout| layout.per_row);
+        assert_eq!(
+            [(80, 24), (80, 40), (140, 30), (80, 30)].map(panels),
+            [None, Some(3), Some(6), None]
+        );
     }
 }

@@ -239,7 +239,7 @@ pub mod tests {
     use crate::ledger::Recording;
     use crate::setup::tests::usual;
     use crate::staging::trouble::Trouble;
-    use crate::statistics::tests::{protected, rising, stormy};
+    use crate::statistics::tests::{late, protected, rising, stormy};
     use crate::variant;
     use crate::void::Machine;
 
@@ -329,6 +329,8 @@ pub mod tests {
         );
         harmless.contenders.remove(0);
         said(&harmless, Finding::Back, &["back in 0.9 s"]);
+        let late = outcome(&late(), &protected());
+        said(&late, Finding::Back, &["back in 0.9 s"]);
     }
 
     #[test]
