@@ -8,6 +8,7 @@ mod drill;
 mod fit;
 mod generate;
 mod given;
+mod named;
 mod opened;
 mod output;
 mod plan;

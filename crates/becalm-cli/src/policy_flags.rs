@@ -4,7 +4,6 @@
 //! policy file, then the flags.
 
 mod file;
-mod preset_name;
 mod told_default;
 mod unused;
 mod values;
@@ -21,13 +20,12 @@ use becalm::{
     rate::AdaptiveRate,
 };
 
-pub use preset_name::PresetName;
 pub use told_default::told_default;
-pub use values::seed;
 use values::{
     OrNone, attempts, backoff, count_or_none, duration, duration_or_none, factor, hint, mode,
     or_none, when_spent,
 };
+pub use values::{preset, seed};
 
 /// The policy flags of every subcommand (`#[command(flatten)]`).
 ///
@@ -35,7 +33,7 @@ use values::{
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PolicyFlags {
     /// Start from the defaults of a well-known system ("becalm presets" lists them)
-    #[arg(long, value_name = "NAME", value_parser = PresetName, hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = preset(), hide_possible_values = true)]
     #[arg(help_heading = SOURCE)]
     preset: Option<&'static Preset>,
 

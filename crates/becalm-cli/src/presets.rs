@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use becalm::preset::Preset;
 
 use crate::plan;
-use crate::policy_flags::PresetName;
+use crate::policy_flags::preset;
 use crate::usage;
 use crate::wording::{delays, indented, limits, protection};
 
@@ -20,7 +20,7 @@ Examples:
   becalm plan --preset grpc --attempts 3")]
 pub struct Args {
     /// Only these
-    #[arg(value_name = "NAME", value_parser = PresetName, hide_possible_values = true)]
+    #[arg(value_name = "NAME", value_parser = preset(), hide_possible_values = true)]
     names: Vec<&'static Preset>,
 
     /// Print each as one line of JSON: name, source, differs (what the system does

@@ -44,15 +44,17 @@ impl Input {
         } else {
             decoded(bytes)
         };
-        let lines = lines(&text);
         let name = if is_stdin { "stdin".into() } else { name };
-        let is_ascii = text.is_ascii();
-        Ok(Self {
+        Ok(Self::new(name, text))
+    }
+
+    fn new(name: String, text: String) -> Self {
+        Self {
             name,
+            lines: lines(&text),
+            is_ascii: text.is_ascii(),
             text,
-            lines,
-            is_ascii,
-        })
+        }
     }
 
     /// Its name as it was given.
@@ -290,13 +292,7 @@ mod tests {
 
     #[test]
     fn each_line_is_found_whatever_ends_it() {
-        let text = "a\r\nb\rc\n\nd".to_owned();
-        let input = Input {
-            name: "x".into(),
-            lines: lines(&text),
-            is_ascii: text.is_ascii(),
-            text,
-        };
+        let input = Input::new("x".into(), "a\r\nb\rc\n\nd".into());
         let line = |at| input.snippet(Span::new(at, 1, 1)).map(|it| it.line);
         let lines: Vec<_> = (0..8).map(|at| line(at).unwrap_or_default()).collect();
         assert_eq!(lines, ["", "a", "b", "c", "", "d", "", ""]);
@@ -306,12 +302,7 @@ mod tests {
     fn the_place_in_a_long_line_is_found_without_counting() {
         let text = format!("{}here{}", "x".repeat(5000), "y".repeat(5000));
         for text in [text.clone(), text.replacen('x', "é", 1)] {
-            let input = Input {
-                name: "x".into(),
-                lines: lines(&text),
-                is_ascii: text.is_ascii(),
-                text,
-            };
+            let input = Input::new("x".into(), text);
             let shown = input.snippet(Span::new(1, 5001, 4)).unwrap();
             let place: String = shown
                 .line

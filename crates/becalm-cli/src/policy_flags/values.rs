@@ -4,8 +4,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use becalm::duration::{self, InvalidDuration};
+use becalm::preset::Preset;
 use becalm::{Backoff, Policy, budget::WhenSpent, hint::HintMode, policy::Mode};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use crate::named::Named;
 
 /// A value, or explicitly none: lifts what the file or the preset sets.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +55,14 @@ pub fn duration_or_none(text: &str) -> Result<OrNone<Duration>, InvalidDuration>
 
 pub fn count_or_none(text: &str) -> Result<OrNone<u32>, String> {
     or_none(text).map_err(|_| "write a whole number from 1, or \"none\"".to_owned())
+}
+
+pub fn preset() -> impl TypedValueParser<Value = &'static Preset> {
+    let names = || Preset::all().map(Preset::name).collect();
+    Named {
+        find: Preset::by_name,
+        names,
+    }
 }
 
 pub fn backoff() -> impl TypedValueParser<Value = Backoff> {

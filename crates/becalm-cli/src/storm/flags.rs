@@ -12,12 +12,12 @@ use crate::policy_flags::seed;
 #[derive(Debug, clap::Args)]
 pub struct CatalogueFlags {
     /// List the scenarios; with names, tell all about these
-    #[arg(long, value_name = "NAME", num_args = 0.., value_parser = super::scenario_name::ScenarioName)]
+    #[arg(long, value_name = "NAME", num_args = 0.., value_parser = super::scenario_name::parser())]
     #[arg(hide_possible_values = true, conflicts_with = "check")]
     pub list: Option<Vec<&'static becalm_sim::catalogue::Entry>>,
 
     /// Compare the simulator with the right answer of each scenario, or of these
-    #[arg(long, value_name = "NAME", num_args = 0.., value_parser = super::scenario_name::ScenarioName)]
+    #[arg(long, value_name = "NAME", num_args = 0.., value_parser = super::scenario_name::parser())]
     #[arg(hide_possible_values = true)]
     pub check: Option<Vec<&'static becalm_sim::catalogue::Entry>>,
 

@@ -1,33 +1,17 @@
 //! Which scenario is meant? Any of the catalogue, for the parser, its errors and completions.
 
-use std::ffi::OsStr;
-
 use becalm_sim::catalogue::{self, ENTRIES, Entry};
-use clap::builder::{PossibleValue, TypedValueParser};
-use clap::{Arg, Command, Error};
+use clap::builder::TypedValueParser;
 
 use super::nearest::did_you_mean;
+use crate::named::Named;
 
 /// Reads the name of a scenario.
-#[derive(Debug, Clone, Copy)]
-pub struct ScenarioName;
-
-impl TypedValueParser for ScenarioName {
-    type Value = &'static Entry;
-
-    fn parse_ref(
-        &self,
-        command: &Command,
-        argument: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<Self::Value, Error> {
-        by_name.parse_ref(command, argument, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(
-            ENTRIES.iter().map(|entry| PossibleValue::new(entry.name)),
-        ))
+pub fn parser() -> impl TypedValueParser<Value = &'static Entry> {
+    let names = || ENTRIES.iter().map(|it| it.name).collect();
+    Named {
+        find: by_name,
+        names,
     }
 }
 
