@@ -241,9 +241,8 @@ fn s3_a_thousand_million_of_anything_is_refused_with_its_field_and_little_memory
     assert!(most_memory() < 500_000, "{} KiB", most_memory());
 }
 
-/// `scripts/prove giants` runs it in a release build.
 #[test]
-#[ignore = "measures this machine"]
+#[ignore = "measures this machine, by hand: scripts/prove giants"]
 fn s3_each_giant_takes_less_than_two_seconds() {
     for giant in giants() {
         let before = seconds();

@@ -13,7 +13,6 @@ mod clients;
 mod kinds;
 mod lies;
 mod log;
-mod long;
 mod others;
 mod shared;
 mod sixty;
