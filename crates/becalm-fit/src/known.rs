@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Of a normal distribution, 95 % are within so many standard deviations.
+/// 95 % of a normal distribution lie within this number of standard deviations.
 pub(crate) const WITHIN: f64 = 1.96;
 
 /// A value, with how it is known and from what.

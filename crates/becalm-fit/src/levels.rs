@@ -37,7 +37,7 @@ struct Row {
     /// For how long the service had as many requests as this row is for, in microseconds, without stalls; and how many it answered then.
     time: i64,
     ended: u64,
-    /// How long it stood still until then, in microseconds.
+    /// The sum of the long silences that ended with this number of requests, in microseconds.
     stood: i64,
 }
 
@@ -56,7 +56,7 @@ const FEW: u64 = 100;
 const COMPARED: u64 = 400;
 /// A service that has requests stands still if it answers none in this number of stretches, or in two usual times.
 const STALL: i64 = 8;
-/// In so many, that may be no request that takes long.
+/// A service that answers none in this number of stretches has stood still, unless all of its requests take very long.
 const STOOD: i64 = 200;
 /// By this factor levels have to differ, so that their rates tell whether there is a limit.
 const APART: usize = 2;
@@ -177,8 +177,8 @@ impl Levels {
         })
     }
 
-    /// For how many seconds it answered nobody, for much longer than is usual, until it had this many requests or more. It may have stood
-    /// still; or all that it worked on took long.
+    /// The seconds of long silences at whose end the service had this number of requests or more. It may have stood still, or all of
+    /// these requests may have taken very long.
     #[expect(clippy::cast_precision_loss)]
     pub fn stood_with(&self, number: usize) -> f64 {
         let rows = self.rows.iter().enumerate();
@@ -303,7 +303,7 @@ mod tests {
             (levels.stood_with(1) - 3.0).abs() < 1e-9,
             "0.9 s may be one request"
         );
-        // Who has nobody does not stand still.
+        // A service without requests does not stand still.
         for _ in 0..9 {
             levels.over(until + 3_900_000);
         }

@@ -14,7 +14,7 @@ use crate::{How, Known};
 pub const LEAST: u64 = 200;
 /// A service time may differ by this share between windows before anybody is told.
 const DRIFT: f64 = 0.1;
-/// Of what a service seems to have worked, that is work at least.
+/// At least this share of the time in which a service seems to work is work.
 const LEFT: f64 = 0.1;
 /// Service times that a scenario gets.
 const TIMES: usize = 128;
@@ -110,7 +110,7 @@ impl Pool {
         }
     }
 
-    /// As far as how fast the service answered so many requests allows it.
+    /// Corrects the capacity by how fast the service answered at each number of requests.
     pub fn bounded_by(self, levels: &Levels, requests: u64) -> Self {
         let highest = levels.highest().map_or(f64::MAX, |it| it.rate);
         let is_closed = self.workers.interval().is_some();
@@ -121,8 +121,8 @@ impl Pool {
             .without(levels.stood_with(workers), requests)
     }
 
-    /// With an upper end for a service that stood still for so many seconds, as in a deployment: those that waited meanwhile seem to have
-    /// been served for so long. They may have been; so the value stays.
+    /// Raises the upper end by what the service could have answered in these seconds of silence. In a deployment requests wait for a
+    /// service that stands still, and the log looks as if it worked on them. It may have done so, and so the value stays.
     #[expect(clippy::cast_precision_loss)]
     fn without(mut self, stood: f64, requests: u64) -> Self {
         let lost = stood * self.capacity.value / requests.max(1) as f64;

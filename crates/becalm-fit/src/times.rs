@@ -55,8 +55,8 @@ impl Times {
         self.sum / self.total.max(1) as f64
     }
 
-    /// So many times in order, each equally likely, of this mean in microseconds; none of none. They are spread as widely as these
-    /// may be: long ones are what a service comes back late from, and few of them are seen.
+    /// At most this number of times in order, each equally likely, with this mean in microseconds; none where there are no times. They
+    /// are spread as widely as the log allows: a service comes back late from long times, and a log has few of them.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -106,7 +106,7 @@ impl Times {
     }
 }
 
-/// Times in order, of mean 1, whose mean square is this, if that is more than theirs: the longer one is, the more longer it becomes.
+/// Times of mean 1, in their order, with this mean square if theirs is less. Long times grow, and short ones shrink.
 #[expect(clippy::cast_precision_loss)]
 fn spread(times: &[f64], square: f64) -> Vec<f64> {
     let raised = |power: f64| -> Vec<f64> {

@@ -23,23 +23,17 @@ impl<T: Clone> Known<T> {
 }
 
 impl Fitted {
-    /// By how much its service times are longer where it can do least.
+    /// The factor by which service times grow from the capacity to the lower end of its interval.
     pub(crate) fn slower(&self) -> f64 {
-        let slower = self.capacity.value / self.capacity.least();
-        if slower.is_finite() {
-            slower.max(1.0)
-        } else {
-            1.0
-        }
+        let slower = Some(self.capacity.value / self.capacity.least());
+        slower
+            .filter(|it| it.is_finite())
+            .map_or(1.0, |it| it.max(1.0))
     }
 
     /// The places of the queue, where they are most.
     pub(crate) fn longest_queue(&self) -> Option<u32> {
-        if self.queue.is_open() {
-            None
-        } else {
-            self.queue.most()
-        }
+        self.queue.most().filter(|_| !self.queue.is_open())
     }
 
     /// The first tries where most of them come: at both rates of bursts as many more.
@@ -54,7 +48,7 @@ impl Fitted {
     }
 }
 
-/// A time so many times as long, in whole microseconds.
+/// The time multiplied by this factor, in whole microseconds.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

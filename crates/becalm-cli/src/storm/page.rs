@@ -142,7 +142,7 @@ fn all_figures(study: &Study) -> Table {
     }
 }
 
-/// What marks and words of figures mean.
+/// Adds what the marks and words of the figures mean.
 fn noted(page: Page, study: &Study) -> Page {
     table::notes(study).fold(page, Page::paragraph)
 }

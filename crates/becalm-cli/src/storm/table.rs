@@ -114,7 +114,7 @@ fn says(figures: &[Figure]) -> bool {
     all.any(|it| it.id.starts_with("amplification"))
 }
 
-/// These notes in so many columns.
+/// The notes, filled to this width in columns.
 pub fn note(study: &Study, width: usize) -> String {
     notes(study).map(|it| filled(width, "", it)).collect()
 }

@@ -18,7 +18,7 @@ pub(super) struct Amplified<'a> {
     whose: Vec<(String, f64)>,
 }
 
-/// What is not worth a word: so many attempts for each first try are hardly a retry.
+/// Below this amplification a place hardly retries, and is not named.
 const HARDLY: f64 = 1.05;
 
 impl<'a> Amplified<'a> {
