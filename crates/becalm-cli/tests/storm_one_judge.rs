@@ -122,7 +122,7 @@ fn checked(folder: &Path, policy: &str) -> (String, Option<String>) {
 fn s1_all_that_judge_find_the_same_of_a_policy() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut gates) = (BTreeSet::new(), BTreeSet::new());
     for (load, queue) in [(30, 60), (46, 30)] {
         fs::write(folder.join("service.toml"), service(load, queue)).expect("a file");
         for (name, policy) in POLICIES {
@@ -151,14 +151,19 @@ fn s1_all_that_judge_find_the_same_of_a_policy() {
                 name,
                 "--policies",
                 "1",
+                "--strict",
+                "--json",
             ];
-            let (_, text) = becalm(folder, &[&tune[..], &["--json"]].concat());
-            let given = &json(&text)["recommended"]["given_verdict"];
-            assert_eq!(given, verdict, "tune: {name} {load}");
+            let (fails, text) = becalm(folder, &tune);
+            let tuned = &json(&text)["recommended"];
+            assert_eq!(tuned["given_verdict"], verdict, "tune: {name} {load}");
+            let recommended = tuned["verdict"].as_str().expect("a verdict");
+            assert_eq!(fails, CODES.contains(&recommended), "{recommended}");
+            gates.insert(fails);
             seen.insert(verdict.to_owned());
         }
     }
-    assert!(seen.len() >= 3, "{seen:?}");
+    assert!(seen.len() >= 3 && gates.len() == 2, "{seen:?} {gates:?}");
 }
 
 /// Three of the four policies are the same, and the fourth is as good.

@@ -92,10 +92,10 @@ impl Judged {
             .map_or_else(|| self.name().to_owned(), back)
     }
 
-    /// Whether retries alone kept the service down: first tries were less than it can serve, and
-    /// attempts were more.
+    /// Whether retries alone kept the service down. Where its capacity is known, what is metastable is offered more than that;
+    /// where it is not, nothing shows that the retries are too many.
     pub fn is_storm(&self) -> bool {
-        self.verdict == Ok(Some(Verdict::Metastable)) && self.outcome.pressure > 1.0
+        self.verdict == Ok(Some(Verdict::Metastable)) && self.outcome.pressed.is_some()
     }
 
     /// Why a longer drill may show that the service comes back, and what shows it; none where this one was long enough.
@@ -184,6 +184,12 @@ mod tests {
         assert!(judged.is_storm());
         assert!((judged.outcome.offered - 1_040.0).abs() < 1.0);
         assert_eq!((judged.name(), judged.back_after()), ("metastable", None));
+        let unknown = Setup {
+            workers: Service::UNLIMITED,
+            ..usual()
+        };
+        let judged = self::judged(&stormy(), &unknown, 10_000);
+        assert_eq!((judged.name(), judged.is_storm()), ("metastable", false));
     }
 
     #[test]
@@ -215,7 +221,7 @@ mod tests {
         seconds[0] = (500, 0, 500, 400);
         let judged = judged(&recording(seconds), &setup, 10_000);
         assert!(
-            judged.outcome.is_storm(),
+            judged.outcome.pressure > 1.0,
             "to one who looks at attempts alone"
         );
         assert_eq!(judged.verdict, Ok(Some(Verdict::Overloaded)));

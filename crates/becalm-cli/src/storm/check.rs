@@ -46,7 +46,8 @@ pub fn run(flags: &CatalogueFlags) -> ExitCode {
     exit(passed, printed)
 }
 
-fn exit(passed: bool, printed: ExitCode) -> ExitCode {
+/// A failure, or whether it could be printed.
+pub fn exit(passed: bool, printed: ExitCode) -> ExitCode {
     if passed { printed } else { ExitCode::FAILURE }
 }
 

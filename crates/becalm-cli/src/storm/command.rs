@@ -316,8 +316,8 @@ schema, becalm, quick, seeds, passed, scenarios (name, passed, comparisons (what
 for each seed, tolerance, holds)). Names and units are stable; new ones may be added. Each figure and \
 each chart is defined in docs/figures.md of becalm's repository.
 
-Exit code: 0; 1 when --check fails, or with --strict when a policy leaves its service metastable or \
-overloaded, or the runs are too short to say; 2 for a refused command line.";
+Exit code: 0; 1 when --check fails, or with --strict when a policy (of tune the recommended one) leaves its \
+service metastable or overloaded, or the runs are too short to say; 2 for a refused command line.";
 
 #[cfg(test)]
 mod tests {
@@ -331,9 +331,7 @@ mod tests {
             Command::new("tune").args(
                 StudyFlags::augment_args(Command::new("study"))
                     .get_arguments()
-                    .filter(|it| {
-                        ["compare", "sweep", "strict", "quick"].contains(&it.get_id().as_str())
-                    }),
+                    .filter(|it| ["compare", "sweep", "quick"].contains(&it.get_id().as_str())),
             ),
         );
         let mut taken: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();

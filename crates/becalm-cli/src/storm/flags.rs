@@ -81,11 +81,6 @@ pub struct StudyFlags {
     #[arg(long, help_heading = STUDY)]
     pub quick: bool,
 
-    /// Exit with 1 if a service is not seen to come back under any of the policies, for a build: if the
-    /// verdict is metastable or overloaded, or the runs are too short to say
-    #[arg(long, help_heading = STUDY)]
-    pub strict: bool,
-
     #[command(flatten)]
     pub run: RunFlags,
 }
@@ -116,6 +111,11 @@ pub struct RunFlags {
     /// --compare and --sweep is about it, too, and tune changes no other.
     #[arg(long, value_name = "PLACE", help_heading = STUDY)]
     pub at: Option<String>,
+
+    /// Exit with 1 if the service is not seen to come back under one of the policies, or under the one that tune recommends, for
+    /// a build: if the verdict is metastable or overloaded, or the runs are too short to say
+    #[arg(long, help_heading = STUDY)]
+    pub strict: bool,
 
     /// Runs of each point, each with a seed of its own [default: the scenario's choice]
     #[arg(long, value_name = "COUNT", help_heading = STUDY)]

@@ -13,7 +13,7 @@ use super::reports::Reports;
 use super::section::places;
 use super::subject::Subject;
 use super::told::{Recommended, Told};
-use super::{document, patience, remedy, text};
+use super::{check, document, patience, remedy, text};
 use crate::again;
 use crate::stream::Stream;
 use crate::usage;
@@ -42,14 +42,7 @@ pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> 
         let of = remedy::patient(&candidates, study, is_asked, subject.is_file())?;
         remedy::Told::find(&subject, &start, of, plan)
     };
-    let done = tell(question, &flags.run, "--quick", work, remedy)?;
-    let mut contenders = done.told.study.contenders.iter();
-    let fails = flags.strict && contenders.any(|it| it.verdict.is_some_and(|it| !it.is_back()));
-    Ok(if fails {
-        ExitCode::FAILURE
-    } else {
-        done.printed
-    })
+    Ok(tell(question, &flags.run, "--quick", work, remedy)?.code(&flags.run))
 }
 
 /// What the policies of a command line start from.
@@ -76,6 +69,18 @@ pub fn start<'a>(
 pub struct Done {
     pub told: Told,
     pub printed: ExitCode,
+}
+
+impl Done {
+    /// The exit code: with `--strict` that of a failure where the service was not seen to come back under one of the policies, or
+    /// under the recommended one.
+    pub fn code(self, flags: &RunFlags) -> ExitCode {
+        let is_back = |verdict: Option<Verdict>| verdict.is_none_or(Verdict::is_back);
+        let mut contenders = self.told.study.contenders.iter().map(|it| it.verdict);
+        let recommended = self.told.recommended.as_ref().map(|it| is_back(it.verdict));
+        let passed = recommended.unwrap_or_else(|| contenders.all(is_back));
+        check::exit(passed || !flags.strict, self.printed)
+    }
 }
 
 /// Does the work under a plan with a seed, threads and a display of its progress; then tells of it

@@ -35,14 +35,14 @@ pub fn run(question: &Question, flags: &TuneFlags) -> Result<ExitCode, String> {
         let recommended = recommended(&tuning, &subject, &given)?;
         Ok((tuning.study, Some(recommended)))
     };
-    let done = tell(question, &flags.run, "fewer --policies", work, |_, _| None)?;
+    let mut done = tell(question, &flags.run, "fewer --policies", work, |_, _| None)?;
     if let (Some(out), Some(recommended)) = (out, &done.told.recommended) {
         let path = out.write(&recommended.file)?;
         if !flags.run.json {
-            return Ok(usage::print([format!("policy: {}\n", path.display())]));
+            done.printed = usage::print([format!("policy: {}\n", path.display())]);
         }
     }
-    Ok(done.printed)
+    Ok(done.code(&flags.run))
 }
 
 /// Of a line of the file's comment.

@@ -24,7 +24,7 @@ pub(super) fn enough<R: Fn(&Scenario, u64) -> Recording + Sync>(
     open: &mut Later,
 ) {
     let places: Vec<u32> = (0..).zip(outcomes).map(|it| it.0).collect();
-    let most = LONGEST.max(open.horizon);
+    let most = whole(LONGEST.max(open.horizon));
     let events = outcomes.iter().map(|it| it.events).max().unwrap_or(0);
     let mut longer = scenario.clone();
     while let Some(needs) = open.needs.take().filter(|it| *it <= most) {
@@ -36,7 +36,6 @@ pub(super) fn enough<R: Fn(&Scenario, u64) -> Recording + Sync>(
         if outcomes.len() < places.len() {
             return;
         }
-        open.horizon = open.horizon.max(needs);
         let still = beyond(&longer, runs, &outcomes).filter(|it| it.is_open);
         let Some(still) = still else {
             open.needs = Some(needs);
@@ -44,7 +43,7 @@ pub(super) fn enough<R: Fn(&Scenario, u64) -> Recording + Sync>(
         };
         open.horizon = open.horizon.max(still.horizon);
         // In few steps.
-        let more = whole(needs.saturating_mul(3) / 2).min(most);
+        let more = whole(needs.saturating_mul(3) / 2);
         open.needs = still.needs.map(|it| it.max(more).min(most));
         open.needs = open.needs.filter(|it| *it > needs);
     }

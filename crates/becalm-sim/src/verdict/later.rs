@@ -51,8 +51,8 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
     runs: &Runs<'_, R>,
     outcomes: &[Outcome],
 ) -> Option<Later> {
-    let is_late = |(at, it): (u32, &Outcome)| (!it.holds()).then_some((at, it.is_settling));
-    let late: Vec<(u32, bool)> = (0..).zip(outcomes).filter_map(is_late).collect();
+    let is_late = |(at, it): (u32, &Outcome)| (!it.holds()).then_some(at);
+    let late: Vec<u32> = (0..).zip(outcomes).filter_map(is_late).collect();
     let back = Proportion::of(outcomes.iter().map(Outcome::holds));
     let after = scenario.horizon.saturating_sub(scenario.triggers_end());
     if scenario.triggers.is_empty() || late.is_empty() {
@@ -62,7 +62,7 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
         horizon: scenario.horizon,
         went_on: Proportion::default(),
         times: Vec::new(),
-        settling: count(late.iter().filter(|it| it.1)),
+        settling: settling(outcomes),
         // Recorded arrivals end, and no call comes after them.
         needs: (!is_recorded(scenario)).then(|| whole(scenario.horizon.saturating_add(after))),
         back,
@@ -70,7 +70,6 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
     };
     let events = outcomes.iter().map(|it| it.events).max();
     let longer = prolonged(scenario, events.unwrap_or_default());
-    let late: Vec<u32> = late.iter().map(|it| it.0).collect();
     let (few, rest) = late.split_at(late.len().min(FEW));
     let of = |longer: &Scenario, these: &[u32]| runs.again(longer, these, |it| judge(longer, it));
     let went_on = longer.map(|longer| (of(&longer, few), longer));
@@ -87,7 +86,7 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
         outcomes.extend(of(&longer, rest));
     }
     later.went_on = Proportion::of(outcomes.iter().map(Outcome::holds));
-    later.settling = count(outcomes.iter().filter(|it| !it.holds() && it.is_settling));
+    later.settling = settling(&outcomes);
     let times = recovery_times(&outcomes).into_iter();
     later.times = times.filter(|it| it.is_finite()).collect();
     if later.settling == 0 {
@@ -123,11 +122,15 @@ fn falls<R: Fn(&Scenario, u64) -> Recording + Sync>(
         settling: 0,
         needs: Some(whole(longer.horizon)),
         back: Proportion {
-            successes: all.saturating_sub(lost),
+            successes: all - lost,
             runs: all,
         },
         is_open: true,
     })
+}
+
+fn settling(outcomes: &[Outcome]) -> u32 {
+    count(outcomes.iter().filter(|it| !it.holds() && it.is_settling))
 }
 
 fn count<T>(these: impl Iterator<Item = T>) -> u32 {
@@ -141,7 +144,7 @@ fn kind(back: Proportion) -> (bool, bool) {
 
 fn more(back: Proportion, others: u32) -> Proportion {
     Proportion {
-        successes: back.successes.saturating_add(others).min(back.runs),
+        successes: back.successes + others,
         ..back
     }
 }

@@ -98,12 +98,6 @@ impl Phase {
 }
 
 impl Outcome {
-    /// Whether the service stayed down, and more was offered to it than it can serve: by retries,
-    /// where first tries alone are within its capacity.
-    pub fn is_storm(&self) -> bool {
-        !self.recovery.is_back() && self.pressure > 1.0
-    }
-
     /// Whether a longer run may show that the service comes back: it was on its way, or it was offered no more than it can serve.
     /// Where nothing bounds a service, the second says nothing.
     pub fn is_open(&self) -> bool {
