@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use becalm_sim::record::{Recording, Stopped};
-use becalm_sim::scenario::Scenario;
+use becalm_sim::scenario::{Scenario, Service};
 use becalm_sim::search::Proportion;
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::verdict::{Later, Ruling, Runs, rule};
@@ -104,8 +104,18 @@ fn what_cannot_change_the_verdict_does_not_go_on() {
 fn two_that_are_down_stand_for_all_and_where_one_is_back_all_go_on() {
     let (ruling, made) = ruled(&until(24), |_, at| back(NEVER)(at));
     assert_eq!((ruling.verdict, made), (Verdict::Metastable, 4 + 3 + 2));
-    let ends = [11, NEVER, 28, 28];
+    // So are those that are as usual, where that is not enough under so much pressure.
+    let (ruling, made) = ruled(&until(24), |_, _| 540);
+    assert_eq!((ruling.verdict, made), (Verdict::Metastable, 4 + 3 + 2));
+    let ends = [11, NEVER, NEVER, NEVER];
     let (ruling, _) = ruled(&until(24), |place, at| back(ends[place])(at));
+    assert_eq!(ruling.verdict, Verdict::Metastable);
+    let ends = [11, NEVER, 28, 28];
+    let mixed = |place: usize, at| back(ends[place])(at);
+    let unseen = |_: &Scenario, run: &mut Recording| run.services[0].queue.clear();
+    let (ruling, _) = ruled_as(&until(24), mixed, unseen);
+    assert_eq!(open(ruling).went_on, of(2, 3));
+    let (ruling, _) = ruled(&until(24), mixed);
     let words = "in 2 of 3 runs that go on it comes back, typically 16.0 s after it. Make";
     assert!(ruling.evidence.contains(words), "{}", ruling.evidence);
     let later = open(ruling);
@@ -143,6 +153,40 @@ fn what_is_still_on_its_way_is_open_until_a_horizon_is_enough() {
     assert_eq!(later.needs, Some(seconds(310)));
     let later = open(ruled(&until(24), slowly(900)).0);
     assert_eq!((later.needs, later.horizon), (None, seconds(660)));
+    // Where the study chooses up to ten minutes, it is looked for from there on.
+    chosen.horizon = seconds(600);
+    assert_eq!(open(ruled(&chosen, slowly(900)).0).needs, None);
+    // Of runs that cannot go on it is said too.
+    let many = |_: &Scenario, run: &mut Recording| run.events = 5_000_000;
+    let (ruling, _) = ruled_as(&until(24), slowly(60), many);
+    assert!(ruling.evidence.contains("still on its way"));
+    assert_eq!(open(ruling).settling, 4);
+}
+
+/// What is told of the runs from the first one on is how many there will be.
+#[test]
+fn no_run_is_made_without_need_and_each_is_announced() {
+    let all = |scenario: &Scenario| ruled(scenario, |_, _| 600).1;
+    // Two worse cases, and three runs without the trigger where there is one.
+    assert_eq!(all(&until(40)), 4 * 3 + 3);
+    assert_eq!(all(&unhung(600.0, &eager())), 4 * 3);
+    // Where there is no verdict, and where first tries alone are too many.
+    let mut unbounded = until(40);
+    unbounded.services[0].workers = Service::UNLIMITED;
+    assert_eq!(all(&unbounded), 4 + 3);
+    let (ruling, made) = ruled(&hung(1_200.0, &eager()), |_, at| back(NEVER)(at));
+    assert_eq!((ruling.verdict, made), (Verdict::Overloaded, 4 + 3));
+    let told = Mutex::new(Vec::new());
+    let progress = |_, of| told.lock().unwrap().push(of);
+    let mut plan = Plan::default();
+    plan.progress = Some(&progress);
+    let run = |it: &Scenario, _| recording(vec![fine(600); length(it) as usize]);
+    for (each, runs) in [(2, 2 * 3 + 2), (0, 3 + 1)] {
+        told.lock().unwrap().clear();
+        rule(&until(40), &Runs::new(run, &plan), each);
+        let told = told.lock().unwrap();
+        assert!(told.len() == runs && told.iter().all(|of| *of == runs as u64));
+    }
 }
 
 #[test]

@@ -26,9 +26,6 @@ pub(super) fn is_settling(
 ) -> bool {
     let after = phases.after.start..phases.settled;
     let each = after.len() / STRETCHES;
-    if each == 0 {
-        return false;
-    }
     let first = after.end - each * STRETCHES;
     let stretches = (0..STRETCHES).map(|it| first + it * each..first + (it + 1) * each);
     let waits = |bucket: usize| -> u64 {
