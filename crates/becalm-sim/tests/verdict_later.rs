@@ -174,6 +174,7 @@ fn no_run_is_made_without_need_and_each_is_announced() {
     let mut unbounded = until(40);
     unbounded.services[0].workers = Service::UNLIMITED;
     assert_eq!(all(&unbounded), 4 + 3);
+    assert_eq!(ruled(&unbounded, |_, at| back(NEVER)(at)).1, 4 + 3);
     let (ruling, made) = ruled(&hung(1_200.0, &eager()), |_, at| back(NEVER)(at));
     assert_eq!((ruling.verdict, made), (Verdict::Overloaded, 4 + 3));
     let told = Mutex::new(Vec::new());

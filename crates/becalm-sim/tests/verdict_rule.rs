@@ -169,11 +169,13 @@ fn one_run_is_ruled_on_by_the_same_rule() {
     assert_eq!(on(&open, &calm), Some(Verdict::Metastable), "nobody knows");
     // As usual is not enough under so much pressure; and more and more is.
     let mut uneven = run(4, |_| true);
-    for (rise, verdict) in [(0, Verdict::Metastable), (1, Verdict::TooShort)] {
-        uneven.populations[0].succeeded_of =
-            (0..400).map(|at| 54 * (1 - rise) + rise * at / 8).collect();
-        assert_eq!(on(&scenario, &uneven), Some(verdict));
-    }
+    let mut succeed = |each: fn(u32) -> u32| {
+        uneven.populations[0].succeeded_of = (0..400).map(each).collect();
+        [&scenario, &open].map(|it| on(it, &uneven))
+    };
+    assert_eq!(succeed(|_| 54), [Some(Verdict::Metastable), None]);
+    let rising = succeed(|at| at.checked_sub(100).map_or(60, |at| at / 8));
+    assert_eq!(rising, [Some(Verdict::TooShort); 2]);
 }
 
 #[test]
