@@ -122,3 +122,41 @@ fn who_is_not_named_is_compared_with_what_is_missing() {
         "{remedies:?}"
     );
 }
+
+/// Dapr's own retries are switched off by a policy of none.
+#[test]
+fn retries_that_are_switched_off_are_no_mistake() {
+    let off = of(
+        "{none: {policy: constant, maxRetries: 0}}",
+        "{apps: {orders: {retry: none}}}",
+    );
+    assert_eq!((off.findings, off.mappings), (vec![], vec![]));
+}
+
+#[test]
+fn a_component_delivers_and_writes() {
+    let targets = |retry: &str| {
+        format!(
+            "{{components: {{a: {{inbound: {{retry: {retry}}}}}, b: {{outbound: {{retry: {retry}}}}}}}}}"
+        )
+    };
+    let told = |checked: Checked| -> Vec<_> {
+        let all = checked.findings.into_iter();
+        let all = all.filter(|it| it.code == "repeats-non-idempotent");
+        all.map(|it| it.sentence + "; " + &it.remedy).collect()
+    };
+    for sentences in [
+        told(of("{r: {maxRetries: 2}}", &targets("r"))),
+        told(of(
+            "{DefaultComponentInboundRetryPolicy: {maxRetries: 2}, DefaultComponentOutboundRetryPolicy: {maxRetries: 2}}",
+            "{}",
+        )),
+    ] {
+        let all = sentences.join("\n");
+        assert!(all.contains("is delivered again"), "{all}");
+        assert!(all.contains("is repeated; "), "{all}");
+        assert!(!all.contains("POST"), "{all}");
+    }
+    let app = told(of("{a: {maxRetries: 2}}", APP)).concat();
+    assert!(app.contains("a POST whose answer is lost"), "{app}");
+}

@@ -409,3 +409,22 @@ fn what_a_merged_patch_leaves_out_is_as_istio_makes_it() {
     );
     assert!(codes(&of("ADD", long)).contains(&"timeout-ignored"));
 }
+
+/// As `attempts: 0` of a route is.
+#[test]
+fn a_mesh_whose_retries_are_switched_off_has_no_warning() {
+    let service = delegate("shop", "");
+    for policy in ["{}", "{attempts: 0}"] {
+        let mesh = format!("meshConfig:\n  defaultHttpRetryPolicy: {policy}\n");
+        let checked = of(&[("mesh.yaml", &mesh), ("orders.yaml", &service)]);
+        assert_eq!(attempts(&checked), [1, 1], "{policy}");
+        assert!(!codes(&checked).contains(&"never-retries"), "{checked:?}");
+    }
+    let refused = of(&[(
+        "mesh.yaml",
+        "meshConfig:\n  defaultHttpRetryPolicy: {retryOn: 5xx}\n",
+    )]);
+    let found = refused.findings.iter().find(|it| it.code == "refused");
+    let told = &found.expect("refused").sentence;
+    assert!(told.contains("of `defaultHttpRetryPolicy`"), "{told}");
+}

@@ -47,11 +47,7 @@ pub fn read(reading: &mut Reading<'_>, draft: &mut Draft, matching: Option<(&Key
         .methods(Methods::Any)
         .statuses(statuses)
         .codes(codes)
-        .failures(
-            failures
-                .into_iter()
-                .fold(Failures::default(), Failures::and),
-        );
+        .failures(failures.into_iter().collect::<Failures>());
     draft.policy.retry_on = lists.into();
     let said = matching.filter(|_| is_listed);
     let said = said.map(|(key, _)| Origin::Line(key.span));
@@ -71,11 +67,7 @@ pub fn between_sidecars(draft: &mut Draft) {
         .methods(Methods::Any)
         .statuses(Statuses::default())
         .codes(Codes::default().and(14).and(16))
-        .failures(
-            failures
-                .into_iter()
-                .fold(Failures::default(), Failures::and),
-        );
+        .failures(failures.into_iter().collect::<Failures>());
     draft.policy.retry_on = lists.into();
 }
 

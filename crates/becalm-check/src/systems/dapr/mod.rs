@@ -68,10 +68,6 @@ const REMEDIES: Remedies = &[
         "leave `retry` out of a target that is called by POST: a target has one policy for all methods",
     ),
     (
-        "repeats-what-may-be-done",
-        "leave `retry` out of a target that is called by POST: a target has one policy for all methods",
-    ),
-    (
         "waits-exceed-deadline",
         "lower `maxRetries` or `maxInterval`: with `exponential` all ends after 15 minutes",
     ),

@@ -1,6 +1,7 @@
 //! What do the policies say that targets name?
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::Policy;
@@ -9,13 +10,14 @@ use becalm::breaker::Breaker;
 use super::matching::{self, text};
 use super::targets::Target;
 use super::{Files, entries};
-use crate::code;
+use crate::code::{self, Code};
 use crate::document::{Key, Node, Span};
 use crate::durations::go_duration;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::meant::nearest;
 use crate::reading::Reading;
+use crate::severity::Severity;
 use crate::systems::cenkalti::{constant, exponential};
 use crate::systems::kubernetes::{check, is_number};
 use crate::template::is_placeholder;
@@ -29,6 +31,13 @@ const KEYS: &[&str] = list!(
 
 /// Retries of calls that Dapr makes by itself.
 const BUILT_IN: &str = "DaprBuiltInServiceRetries";
+
+/// The lint speaks of methods, and a component has none.
+const TWICE: Code = Code {
+    name: "repeats-non-idempotent",
+    severity: Severity::Warning,
+    about: "what a component does is done twice",
+};
 
 /// Of `exponential`, which no field changes.
 const FIRST: Duration = Duration::from_millis(500);
@@ -129,6 +138,17 @@ impl<'n> Policies<'n> {
         if let Some((key, node)) = self.named(reading, "circuitBreakers", target.breaker) {
             breaker(&mut draft, key, node);
         }
+        if let Some(twice) = target.twice {
+            let why = "a component has none: all that it does is repeated";
+            draft.lose("methods", why, None);
+            if let Some(lists) = &mut draft.policy.retry_on {
+                Arc::make_mut(lists).methods = None;
+            }
+            let at = target.retry.map_or(span, |(key, _)| key.span);
+            let sentence = format!("{}: {twice}", target.title);
+            let remedy = "leave its retries out, or let what comes again change nothing";
+            reading.find(at, TWICE, sentence, remedy);
+        }
         let why = "a request or an answer that is streamed is not repeated";
         draft.lose("streams", why, None);
         let names = target.names.clone();
@@ -187,10 +207,12 @@ fn draft(reading: &mut Reading<'_>, key: &Key, retry: &Node) -> Option<Draft> {
         Draft::of(constant(wait.clone().known().unwrap_or(WAIT)), KEYS)
     };
     draft.set("backoff", kind, |_, _| {});
-    let (read, ignored) = if is_exponential {
-        (("cap", most), ("duration", "a first wait of 500 ms"))
+    let (read, word, ignored) = if is_exponential {
+        let ignored = ("duration", "a first wait of 500 ms");
+        (("cap", most), "exponential", ignored)
     } else {
-        (("base", wait), ("maxInterval", "the same wait each time"))
+        let ignored = ("maxInterval", "the same wait each time");
+        (("base", wait), "constant", ignored)
     };
     match read {
         ("cap", Told::Is(_, span)) => {
@@ -200,11 +222,6 @@ fn draft(reading: &mut Reading<'_>, key: &Key, retry: &Node) -> Option<Draft> {
         (field, told) => draft.set(field, told, |_, _| {}),
     }
     if let Some((key, _)) = retry.entry(ignored.0) {
-        let word = if is_exponential {
-            "exponential"
-        } else {
-            "constant"
-        };
         let sentence = format!(
             "`{}` is not read with `policy: {word}`, which has {}",
             ignored.0, ignored.1
@@ -235,12 +252,8 @@ fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, node: Optio
     let form = "a number of retries, or -1 for no end";
     draft.policy.attempts = Policy::UNLIMITED;
     match reading.told(node, form, |it| it.parse::<i64>().ok()) {
-        Told::Is(0, span) => {
-            let sentence = format!("`maxRetries: 0` of `{}` repeats nothing", key.name);
-            let remedy = "set `maxRetries: 1`, or leave `retry` out of the targets";
-            reading.find(span, code::NEVER_RETRIES, sentence, remedy);
-            return false;
-        }
+        // So are Dapr's own retries of an app switched off, which it makes where a target names none.
+        Told::Is(0, _) => return false,
         Told::Is(retries @ 1.., span) => {
             draft.retries(retries.try_into().unwrap_or(u32::MAX - 2), span);
         }

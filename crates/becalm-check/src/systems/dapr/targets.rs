@@ -16,6 +16,8 @@ pub struct Target<'n> {
     pub retry: Option<(&'n Key, &'n Node)>,
     pub timeout: Option<&'n Node>,
     pub breaker: Option<&'n Node>,
+    /// What a component does twice.
+    pub twice: Option<&'static str>,
 }
 
 const KINDS: &[&str] = list!("apps actors components");
@@ -51,6 +53,16 @@ pub fn all<'n>(reading: &mut Reading<'_>, targets: Option<&'n Node>) -> Vec<Targ
     all
 }
 
+/// A component delivers messages, and writes.
+fn twice(what: &str) -> Option<&'static str> {
+    if what.ends_with("nbound") && !what.ends_with("utbound") {
+        Some("a message whose answer is lost is delivered again")
+    } else {
+        let is_component = what.to_ascii_lowercase().starts_with("component");
+        is_component.then_some("a write whose answer is lost is repeated")
+    }
+}
+
 impl<'n> Target<'n> {
     fn of(node: &'n Node, name: &Key, what: &str, after: &str) -> Self {
         let get = |name: &str| node.get(name).filter(|it| !it.is_null());
@@ -60,6 +72,7 @@ impl<'n> Target<'n> {
             retry: node.entry("retry").filter(|(_, it)| !it.is_null()),
             timeout: get("timeout"),
             breaker: get("circuitBreaker"),
+            twice: twice(&format!("{what}{after}")),
         }
     }
 
@@ -77,8 +90,11 @@ impl<'n> Target<'n> {
                 what => format!("Dapr's own {what}"),
             }
         };
+        let level = name.trim_start_matches("Default");
+        let level = level.trim_end_matches("RetryPolicy");
         Some(Self {
             title,
+            twice: twice(level),
             ..Self::default()
         })
     }

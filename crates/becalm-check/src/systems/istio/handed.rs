@@ -101,26 +101,15 @@ pub fn to_unseen(reading: &mut Reading<'_>, route: &Node, files: &Files<'_>) {
     }
     let attempts = route.at(&["retries", "attempts"]).and_then(Node::text);
     let timeout = route.get("timeout").and_then(Node::text);
-    let handed = match (attempts, timeout) {
-        (None, None) => {
-            let name = name.unwrap_or("?");
-            let sentence = format!(
-                "the delegate {name} is in none of the files: what its routes repeat is not known here"
-            );
-            let remedy = "name the file of the delegate as well";
-            reading.find(key.span, code::NOT_SEEN, sentence, remedy);
-            return;
-        }
-        (Some(attempts), None) => format!("`attempts: {attempts}`"),
-        (None, Some(timeout)) => format!("`timeout: {timeout}`"),
-        (Some(attempts), Some(timeout)) => {
-            format!("`attempts: {attempts}` and `timeout: {timeout}`")
-        }
+    let attempts = attempts.map(|it| format!("`attempts: {it}`"));
+    let timeout = timeout.map(|it| format!("`timeout: {it}`"));
+    let handed: Vec<_> = attempts.into_iter().chain(timeout).collect();
+    let what = match &*handed.join(" and ") {
+        "" => ": what its routes repeat is not known here".to_owned(),
+        it => format!("; its routes take {it} from here where they say nothing themselves"),
     };
     let name = name.unwrap_or("?");
-    let sentence = format!(
-        "the delegate {name} is in none of the files; its routes take {handed} from here where they say nothing themselves"
-    );
+    let sentence = format!("the delegate {name} is in none of the files{what}");
     let remedy = "name the file of the delegate as well";
     reading.find(key.span, code::NOT_SEEN, sentence, remedy);
 }

@@ -103,10 +103,6 @@ const REMEDIES: &[(&str, &str)] = &[
         "repeats-non-idempotent",
         "match POST and PATCH in a route of their own, whose `retryOn` is \"connect-failure,refused-stream\"",
     ),
-    (
-        "repeats-what-may-be-done",
-        "set `retryOn` to \"connect-failure,refused-stream,unavailable,503\"",
-    ),
 ];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {
@@ -139,17 +135,11 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     if let Some((key, policy)) = given::of_mesh(tree) {
         check(reading, Some(policy), "`defaultHttpRetryPolicy`", RETRIES);
         let name = "routes without `retries`".to_owned();
-        of_route(
-            reading,
-            &nothing(key.span),
-            None,
-            files,
-            name,
-            Vec::new(),
-            |_, draft, _| {
-                draft.policy.budget = Budget::None;
-            },
-        );
+        let route = nothing(key.span);
+        let unbounded = |_: &mut Reading<'a>, draft: &mut Draft, _: Span| {
+            draft.policy.budget = Budget::None;
+        };
+        of_route(reading, &route, None, files, name, Vec::new(), unbounded);
     }
     let Some(spec) = tree.get("spec") else {
         return;
@@ -189,17 +179,10 @@ fn service<'a>(reading: &mut Reading<'a>, spec: &Node, files: &'a Files<'a>) {
             let names = names(route, spec, hosts);
             let name = format!("route to {}", names.first().map_or("?", |it| &**it));
             let host = names.first().cloned();
-            of_route(
-                reading,
-                route,
-                root,
-                files,
-                name,
-                names,
-                |reading, draft, at| {
-                    rule::budget(reading, draft, route, host.as_deref(), files, at);
-                },
-            );
+            let bounded = |reading: &mut Reading<'a>, draft: &mut Draft, at: Span| {
+                rule::budget(reading, draft, route, host.as_deref(), files, at);
+            };
+            of_route(reading, route, root, files, name, names, bounded);
         }
     }
 }

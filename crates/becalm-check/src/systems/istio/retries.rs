@@ -48,7 +48,10 @@ pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, retries
             .iter()
             .any(|it| retries.get(it).is_some_and(|it| !it.is_null()))
     {
-        let sentence = "Istio's validation refuses 0 attempts beside other settings of `retries`";
+        let sentence = format!(
+            "Istio's validation refuses 0 attempts beside other settings of `{}`",
+            key.name
+        );
         let remedy = "leave out the others, or set `attempts`";
         reading.find(key.span, code::REFUSED, sentence, remedy);
     }
@@ -66,11 +69,13 @@ pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, retries
         Told::Unknown(span, text) => draft.origin("attempts", Origin::Unknown(span, text)),
         Told::Absent => {
             draft.policy.attempts = 1;
-            let how = "`retries` without `attempts` switches them off".to_owned();
+            let how = format!("`{}` without `attempts` switches retries off", key.name);
+            let sentence = format!("{how}: a number that is left out is 0");
             draft.origin("attempts", Origin::Derived(key.span, how));
-            let sentence =
-                "`retries` without `attempts` switches retries off: a number that is left out is 0";
-            reading.find(key.span, code::NEVER_RETRIES, sentence, "set `attempts`");
+            // Of a mesh nobody writes it by mistake: without it Istio retries.
+            if key.name == "retries" {
+                reading.find(key.span, code::NEVER_RETRIES, sentence, "set `attempts`");
+            }
         }
     }
 }
