@@ -99,3 +99,12 @@ fn the_bounds_of_connections_are_read() {
     let off = "kind: ConfigMap\ndata: {proxy-stream-next-upstream: \"false\"}\n";
     assert!(of(&[("c.yaml", off)]).mappings.is_empty());
 }
+
+#[test]
+fn where_several_words_are_as_near_all_are_named() {
+    let text = ingress("nginx.ingress.kubernetes.io/proxy-next-upstream: error http_400");
+    let checked = of(&[("i.yaml", &text)]);
+    let found = checked.findings.iter().find(|it| it.code == "refused");
+    let told = &found.expect("refused").remedy;
+    assert!(told.starts_with("the words are error, "), "{told}");
+}

@@ -48,10 +48,6 @@ const REMEDIES: Remedies = &[
         "repeats-non-idempotent",
         "leave `non_idempotent` out of `proxy-next-upstream`, and `retry-non-idempotent` out of the ConfigMap",
     ),
-    (
-        "repeats-what-may-be-done",
-        "leave `timeout` and `http_504` out of `proxy-next-upstream`",
-    ),
     ("no-deadline", "set `proxy-next-upstream-timeout: \"10\"`"),
     (
         "unlimited-without-budget",

@@ -52,10 +52,6 @@ const REMEDIES: &[(&str, &str)] = &[
         "leave `non_idempotent` out of `proxy_next_upstream`",
     ),
     (
-        "repeats-what-may-be-done",
-        "leave `timeout` and `http_504` out of `proxy_next_upstream`",
-    ),
-    (
         "attempt-timeout-fills-deadline",
         "set a shorter `proxy_read_timeout`, or a longer `proxy_next_upstream_timeout`",
     ),

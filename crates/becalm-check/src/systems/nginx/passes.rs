@@ -73,19 +73,24 @@ pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_,
         return;
     };
     told_elsewhere(reading, known, pass);
-    let attempts = match most {
-        Some(most) if servers.is_known => most.min(servers.count),
-        Some(most) => most,
-        None => servers.count,
-    };
+    let attempts = most.map_or(servers.count, |it| it.min(servers.count));
+    let asks_for_more = most.is_none_or(|it| it > servers.count);
+    let is_asked_for = next.is_some() || most.is_some() || attempts > 1;
+    if servers.are_names() && asks_for_more && is_asked_for {
+        names(reading, pass, name);
+    }
     if attempts <= 1 {
-        let asks_for_more = most.is_none_or(|it| it > 1);
-        if next.is_some() && servers.count == 1 && asks_for_more {
-            alone(reading, family, servers, name, span);
+        if next.is_some() && servers.count == 1 && servers.is_known && asks_for_more {
+            let sentence = format!(
+                "{name} has one server, and a server that failed is not tried again: nothing is repeated"
+            );
+            let remedy = "add a server, or leave out the directive";
+            reading.find(span, code::NEVER_RETRIES, sentence, remedy);
         }
         return;
     }
     let mut draft = Draft::of(at_once(attempts), KEYS);
+    draft.remedies = family.remedies;
     count(reading, &mut draft, pass, (name, servers), span);
     times(reading, &mut draft, pass, span);
     draft.policy.retry_on = words.retry_on().into();
@@ -101,17 +106,15 @@ pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_,
         });
     }
     if let Some(connect) = own.connect_timeout.as_ref().filter(|it| it.value.is_some()) {
-        let name = format!("{}_connect_timeout", family.prefix);
-        let remedy = format!(
-            "lower `{name}`, or raise `{}_next_upstream_timeout`",
-            family.prefix
-        );
+        let prefix = family.prefix;
+        let name = format!("{prefix}_connect_timeout");
+        let remedy = format!("lower `{name}`, or raise `{prefix}_next_upstream_timeout`");
         connect.tell(reading, &mut draft, span, |reading, draft| {
+            let time = connect.value;
+            let time = time.map_or(Told::Absent, |it| Told::Is(it, connect.span));
             let connecting = Connecting {
                 name: &name,
-                time: connect
-                    .value
-                    .map_or(Told::Absent, |it| Told::Is(it, connect.span)),
+                time,
                 default: READ_TIMEOUT,
                 remedy: &remedy,
             };
@@ -195,12 +198,16 @@ fn count<'a>(
 ) {
     if let Some(tries) = pass.own.tries.as_ref().filter(|it| it.value != Some(0)) {
         tries.tell(reading, draft, span, |reading, draft| match tries.value {
-            Some(most) if servers.is_known && most > servers.count => {
+            Some(most) if most > servers.count => {
                 let how = format!(
-                    "cut from {most}: each server is tried once, and there are {}",
-                    servers.count
+                    "cut from {most}: each server is tried once, and there are {}{}",
+                    servers.count,
+                    if servers.is_known { "" } else { " names" }
                 );
                 draft.origin("attempts", Origin::Derived(tries.span, how));
+                if !servers.is_known {
+                    return;
+                }
                 let sentence = format!(
                     "{name} has {} servers, each of which is tried once: {} attempts, and not {most}",
                     servers.count, servers.count
@@ -212,16 +219,12 @@ fn count<'a>(
         return;
     }
     let upstream = servers.span_in(pass.directive.file).unwrap_or(span);
-    let (how, today) = match servers.unseen {
-        Some(_) => (
-            "stands in for servers that are not seen".to_owned(),
-            String::new(),
-        ),
-        None => (
-            format!("as many as {name} has servers"),
-            format!(", {} today", draft.policy.attempts),
-        ),
+    let how = match servers.unseen {
+        Some(_) => "stands in for servers that are not seen".to_owned(),
+        None => format!("as many as {name} has servers"),
     };
+    let today = servers.is_known.then_some(draft.policy.attempts);
+    let today = today.map_or_else(String::new, |it| format!(", {it} today"));
     draft.origin("attempts", Origin::Derived(upstream, how));
     let sentence = format!(
         "a request makes as many attempts as {name} has servers{today}: one more server is one more attempt"
@@ -331,21 +334,13 @@ fn told_elsewhere<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<
     }
 }
 
-/// Of an upstream that has one server.
-fn alone(reading: &mut Reading<'_>, family: &Family, servers: Servers<'_>, name: &str, span: Span) {
-    if servers.is_known {
-        let sentence = format!(
-            "{name} has one server, and a server that failed is not tried again: nothing is repeated"
-        );
-        let remedy = "add a server, or leave out the directive";
-        reading.find(span, code::NEVER_RETRIES, sentence, remedy);
-    } else if servers.place.is_some() {
-        let sentence = format!(
-            "{name} has one server by its name: a request makes as many attempts as the name has addresses, which are not known here"
-        );
-        let remedy = format!("set `{}_next_upstream_tries`", family.prefix);
-        reading.find(span, code::NOT_SEEN, sentence, remedy);
-    }
+/// The servers of an upstream that are names.
+fn names(reading: &mut Reading<'_>, pass: &Pass<'_, '_>, name: &str) {
+    let sentence = format!(
+        "{name} has servers by their names: a request makes as many attempts as these have addresses, which are not known here; one stands in for each"
+    );
+    let remedy = format!("set `{}_next_upstream_tries 2;`", pass.family.prefix);
+    reading.find(pass.directive.span(), code::NOT_SEEN, sentence, remedy);
 }
 
 fn times<'a>(reading: &mut Reading<'a>, draft: &mut Draft, pass: &Pass<'_, 'a>, span: Span) {

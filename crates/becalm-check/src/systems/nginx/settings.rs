@@ -11,6 +11,7 @@ use crate::list::list;
 use crate::meant::nearest;
 use crate::reading::Reading;
 use crate::said::Said;
+use crate::system::Remedies;
 
 /// A module that passes requests on, by what its directives begin with.
 #[derive(Debug)]
@@ -18,6 +19,36 @@ pub struct Family {
     pub prefix: &'static str,
     /// What its `_next_upstream` takes.
     pub words: &'static [&'static str],
+    /// What helps in its directives, in place of those of `proxy`.
+    pub remedies: Remedies,
+}
+
+macro_rules! of {
+    ($module:literal, $before:literal, $directive:literal) => {
+        concat!($before, " `", $module, "_", $directive, "`")
+    };
+}
+
+macro_rules! family {
+    ($module:literal, $words:expr) => {{
+        const LOWER: &str = of!($module, "lower", "next_upstream_tries");
+        const SHORTER: &str = of!($module, "shorten", "read_timeout");
+        const TIMEOUT: &str = of!($module, "set", "next_upstream_timeout 10s;");
+        const OUT: &str = of!($module, "leave `non_idempotent` out of", "next_upstream");
+        Family {
+            prefix: $module,
+            words: $words,
+            remedies: &[
+                ("no-budget", LOWER),
+                ("retries-at-once", LOWER),
+                ("no-growth", LOWER),
+                ("hints-ignored", LOWER),
+                ("repeats-non-idempotent", OUT),
+                ("attempt-timeout-fills-deadline", SHORTER),
+                ("no-deadline", TIMEOUT),
+            ],
+        }
+    }};
 }
 
 pub const FAMILIES: &[Family] = &[
@@ -27,32 +58,24 @@ pub const FAMILIES: &[Family] = &[
             "error timeout invalid_header non_idempotent http_500 http_502 http_503 http_504 \
              http_403 http_404 http_429 updating off"
         ),
+        remedies: &[],
     },
-    of_gateway("fastcgi"),
-    of_gateway("uwsgi"),
-    of_gateway("scgi"),
-    Family {
-        prefix: "grpc",
-        words: list!(
-            "error timeout invalid_header non_idempotent http_500 http_502 http_503 http_504 \
-             http_403 http_404 http_429 off"
-        ),
-    },
-    Family {
-        prefix: "memcached",
-        words: &["error", "timeout", "invalid_response", "not_found", "off"],
-    },
+    family!("fastcgi", OF_GATEWAY),
+    family!("uwsgi", OF_GATEWAY),
+    family!("scgi", OF_GATEWAY),
+    family!("grpc", OF_GRPC),
+    family!("memcached", OF_CACHE),
 ];
 
-const fn of_gateway(prefix: &'static str) -> Family {
-    Family {
-        prefix,
-        words: list!(
-            "error timeout invalid_header non_idempotent http_500 http_503 http_403 http_404 \
-             http_429 updating off"
-        ),
-    }
-}
+const OF_CACHE: &[&str] = list!("error timeout invalid_response not_found off");
+const OF_GRPC: &[&str] = list!(
+    "error timeout invalid_header non_idempotent http_500 http_502 http_503 http_504 http_403 \
+     http_404 http_429 off"
+);
+const OF_GATEWAY: &[&str] = list!(
+    "error timeout invalid_header non_idempotent http_500 http_503 http_403 http_404 http_429 \
+     updating off"
+);
 
 impl Family {
     pub fn passes(&self, directive: &str) -> bool {
@@ -193,31 +216,22 @@ impl<'a> Of<'a> {
                     file,
                 });
             }
-            "_next_upstream_tries" => one(
-                reading,
-                directive,
-                &mut self.tries,
-                "a number of attempts",
-                |it| {
-                    it.bytes()
-                        .all(|it| it.is_ascii_digit())
-                        .then(|| it.parse().ok())?
-                },
-            ),
+            "_next_upstream_tries" => {
+                let form = "a number of attempts";
+                let digits = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+                one(reading, directive, &mut self.tries, form, |it| {
+                    digits(it).then(|| it.parse().ok())?
+                });
+            }
             "_next_upstream_timeout" => one(reading, directive, &mut self.timeout, TIME, time),
             "_read_timeout" => one(reading, directive, &mut self.read_timeout, TIME, time),
             "_connect_timeout" => one(reading, directive, &mut self.connect_timeout, TIME, time),
-            "_request_buffering" => one(
-                reading,
-                directive,
-                &mut self.request_buffering,
-                "`on` or `off`",
-                |it| match it {
-                    "on" => Some(true),
-                    "off" => Some(false),
-                    _ => None,
-                },
-            ),
+            "_request_buffering" => {
+                let slot = &mut self.request_buffering;
+                one(reading, directive, slot, "`on` or `off`", |it| {
+                    ["off", "on"].contains(&it).then_some(it == "on")
+                });
+            }
             _ if name.starts_with("_next_upstream_") => {
                 let known = ["_next_upstream_tries", "_next_upstream_timeout"];
                 let meant = nearest(name, known).unwrap_or(known[0]);

@@ -82,6 +82,11 @@ impl<'a> Servers<'a> {
         }
     }
 
+    /// Whether one is a name in these files, of as many servers as it has addresses.
+    pub const fn are_names(&self) -> bool {
+        !self.is_known && self.unseen.is_none() && self.place.is_some()
+    }
+
     /// Where they are named, in this file.
     pub fn span_in(&self, file: &str) -> Option<Span> {
         let (own, span) = self.place?;
