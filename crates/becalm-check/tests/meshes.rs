@@ -75,3 +75,42 @@ fn a_bound_of_contour_s_own_configuration_is_no_fault() {
     let checked = of(text);
     assert!(checked.findings.is_empty(), "{checked:?}");
 }
+
+#[test]
+fn what_helps_in_kuma_is_of_the_part_that_repeats() {
+    let remedy = |checked: Checked| {
+        let mut found = checked.findings.into_iter();
+        let found = found.find(|it| it.code == "repeats-non-idempotent");
+        found.expect("told").remedy
+    };
+    let http = remedy(kuma("{http: {numRetries: 2}}"));
+    assert!(
+        http.contains("`HttpMethodGet`") && !http.contains("grpc"),
+        "{http}"
+    );
+    let grpc = remedy(kuma("{grpc: {numRetries: 2}}"));
+    assert_eq!(
+        grpc,
+        "leave all but Unavailable and ResourceExhausted out of `retryOn` of `grpc`"
+    );
+    let old = remedy(of(
+        "type: Retry\nname: a\nmesh: default\ndestinations: [{match: {kuma.io/service: '*'}}]\nconf: {http: {numRetries: 2}}\n",
+    ));
+    assert!(old.contains("`retriableMethods`"), "{old}");
+}
+
+#[test]
+fn a_policy_that_envoy_gateway_refuses_is_told_once() {
+    let told = |trigger: &str| -> Vec<_> {
+        let checked = of(&format!(
+            "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: BackendTrafficPolicy\nmetadata: {{name: a}}\nspec:\n  \
+             retry: {{retryOn: {{triggers: [{trigger}], httpStatusCodes: [503]}}}}\n"
+        ));
+        let codes = checked.findings.into_iter().map(|it| it.code);
+        let asked = ["refused", "never-retries", "key-not-read"];
+        codes.filter(|it| asked.contains(it)).collect()
+    };
+    assert_eq!(told("retriable-headers"), ["refused"]);
+    assert_eq!(told("conect-failure"), ["refused"]);
+    assert_eq!(told("connect-failure"), ["key-not-read"]);
+}

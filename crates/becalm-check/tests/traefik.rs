@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use becalm::retry_on::Methods;
-use becalm_check::{Checked, File, Mapping, Settings, Severity, check};
+use becalm_check::{As, Checked, File, Mapping, Settings, Severity, check};
 
 fn of(name: &str, text: &str) -> Checked {
     check(&[File::new(name, text)], &Settings::default())
@@ -190,4 +190,36 @@ fn a_failover_by_statuses_sends_a_request_once_more() {
     };
     assert!(is_told(&file(", errors: {status: [\"503\"]}")) && is_told(resource));
     assert!(!is_told(&file("")) && !is_told(&file(", errors: {status: []}")));
+}
+
+#[test]
+fn what_helps_is_a_key_of_this_middleware_and_version() {
+    let remedies = |body: &str, version: &str| {
+        let text = format!("http:\n  middlewares:\n    a:\n      {body}\n");
+        let mut settings = Settings::default();
+        let version = As::parse(&format!("traefik@{version}")).expect("a version");
+        settings.versions.push(version);
+        let checked = check(&[File::new("a.yaml", &text)], &settings);
+        let all = checked.findings.into_iter().map(|it| (it.code, it.remedy));
+        all.collect::<std::collections::HashMap<_, _>>()
+    };
+    let retry = remedies("retry: {attempts: 4}", "3.7");
+    assert_eq!(retry["retries-at-once"], "set `initialInterval: 100ms`");
+    assert_eq!(
+        retry["no-total-time"],
+        "set `timeout: 10s`, as of Traefik 3.7"
+    );
+    let before = remedies("retry: {attempts: 4}", "3.6");
+    assert_eq!(
+        before["no-total-time"],
+        "Traefik 3.6 has no bound on all attempts together; lower `attempts`"
+    );
+    let expression = "buffering: {retryExpression: 'Attempts() < 3'}";
+    let buffering = remedies(expression, "3.7");
+    assert!(buffering["retries-at-once"].starts_with("use the middleware `retry`"));
+    assert!(!buffering["repeats-non-idempotent"].contains("retryNonIdempotentMethod"));
+    assert!(!remedies(expression, "3.6")["no-total-time"].contains("timeout"));
+    let post = "retry: {attempts: 2, status: ['502'], retryNonIdempotentMethod: true}";
+    let post = &remedies(post, "3.7")["repeats-non-idempotent"];
+    assert!(!post.contains("retryExpression"), "{post}");
 }

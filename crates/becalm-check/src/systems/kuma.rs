@@ -64,11 +64,7 @@ pub(super) const KUMA: System = System {
 const REMEDIES: Remedies = &[
     (
         "repeats-non-idempotent",
-        "add the methods to `retryOn` of `http` (`HttpMethodGet`), and leave but Unavailable and ResourceExhausted out of that of `grpc`",
-    ),
-    (
-        "repeats-what-may-be-done",
-        "set `retryOn` to ConnectFailure and RefusedStream",
+        "name the methods: `HttpMethodGet` in `retryOn` of `http`, or `retriableMethods` of a `Retry`",
     ),
     (
         "no-deadline",
@@ -79,6 +75,12 @@ const REMEDIES: Remedies = &[
         "lower `perTryTimeout` or `numRetries`, or raise the MeshTimeout",
     ),
 ];
+
+/// In `grpc`.
+const OF_GRPC: Remedies = &[(
+    "repeats-non-idempotent",
+    "leave all but Unavailable and ResourceExhausted out of `retryOn` of `grpc`",
+)];
 
 const PROTOCOLS: &[&str] = list!("tcp http grpc");
 const TCP: &[&str] = &["maxConnectAttempt"];
@@ -388,6 +390,7 @@ fn of_requests(
         .attempts(2)
         .budget(Budget::concurrency(0.0, AT_ONCE));
     let mut draft = Draft::of(policy.deadline(None), KEYS);
+    draft.remedies = if key.name == "grpc" { OF_GRPC } else { &[] };
     let why = "set by a MeshTimeout, which is another resource".to_owned();
     draft.origin("deadline", Origin::NotExpressible(why));
     match reading.whole(given.get("numRetries"), "a number of retries") {

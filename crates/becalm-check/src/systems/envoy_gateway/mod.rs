@@ -240,6 +240,7 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) 
                 reading.who()
             );
             reading.find(node.span, code::REFUSED, sentence, remedy);
+            is_known = false;
         }
         known.push(word);
     }
@@ -249,7 +250,7 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) 
         known.join(",")
     };
     let mut words = Words::read(&text);
-    if !words.reads_statuses && !statuses.is_empty() {
+    if is_known && !words.reads_statuses && !statuses.is_empty() {
         let sentence =
             "`httpStatusCodes` is not read without `retriable-status-codes` among the triggers";
         let remedy = "add the trigger, or leave out the list";

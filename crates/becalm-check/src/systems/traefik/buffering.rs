@@ -9,13 +9,29 @@ use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 use super::Source;
 use super::routers::Around;
 use crate::code;
-use crate::document::{Key, Node};
+use crate::document::Node;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::system::Remedies;
 use crate::systems::cenkalti::constant;
 
 const KEYS: &[&str] = list!("attempts base jitter hint budget retry_on");
+
+const REMEDIES: Remedies = &[
+    ("retries-at-once", WITH_INTERVAL),
+    ("no-growth", WITH_INTERVAL),
+    (
+        "repeats-non-idempotent",
+        "add `&& RequestMethod() == \"GET\"` to each part of the expression",
+    ),
+    ("no-budget", LOWER),
+    ("hints-ignored", LOWER),
+    ("no-total-time", LOWER),
+];
+const LOWER: &str = "lower the number in `Attempts()` of the expression";
+const WITH_INTERVAL: &str =
+    "use the middleware `retry` with `initialInterval: 100ms` in place of `buffering`";
 
 /// `DefaultMaxRetryAttempts` and the first try.
 const MOST: u32 = 11;
@@ -44,6 +60,7 @@ pub fn read(
         return;
     };
     let mut draft = Draft::of(constant(std::time::Duration::ZERO), KEYS);
+    draft.remedies = REMEDIES;
     let repeated = expression(&text).unwrap_or_else(|| {
         let sentence = format!(
             "middleware {name}: what `retryExpression` repeats is not known here, in up to {MOST} attempts: each failure is taken for repeated"
@@ -70,11 +87,8 @@ pub fn read(
     draft.policy.retry_on = lists(&repeated).into();
     draft.origin("retry_on", Origin::Line(node.span));
     let names = around.services.iter().map(|it| (*it).to_owned());
-    map(reading, draft, name, key, names.collect());
-}
-
-fn map(reading: &mut Reading<'_>, draft: Draft, name: &str, key: &Key, names: Vec<String>) {
-    reading.map(draft, format!("middleware {name}"), names, key.span);
+    let title = format!("middleware {name}");
+    reading.map(draft, title, names.collect(), key.span);
 }
 
 fn lists(repeated: &Repeated) -> RetryOn {

@@ -67,29 +67,16 @@ pub(super) const TRAEFIK: System = System {
 
 /// What helps against a lint, by its code.
 const REMEDIES: Remedies = &[
-    (
-        "retries-at-once",
-        "use the middleware `retry` with `initialInterval: 100ms`",
-    ),
-    (
-        "no-growth",
-        "use the middleware `retry` with `initialInterval: 100ms`",
-    ),
+    ("retries-at-once", "set `initialInterval: 100ms`"),
+    ("no-growth", "set `initialInterval: 100ms`"),
     (
         "repeats-non-idempotent",
-        "leave `retryNonIdempotentMethod` out, and of a `retryExpression` each method but GET by `RequestMethod() == \"GET\"`",
+        "leave `retryNonIdempotentMethod` out",
     ),
-    (
-        "repeats-what-may-be-done",
-        "leave all but 429 and 503 out of `status`, or `retryNonIdempotentMethod` out",
-    ),
-    (
-        "no-deadline",
-        "use the middleware `retry` with `timeout: 10s`",
-    ),
+    ("no-deadline", "set `timeout: 10s`, as of Traefik 3.7"),
     (
         "waits-exceed-deadline",
-        "lower `attempts` or `initialInterval`: Traefik gives up at `timeout`, and after 15 minutes, then with an empty 200",
+        "lower `attempts` or `initialInterval`: Traefik gives up after 15 minutes, with an empty 200",
     ),
     (
         "attempt-timeout-fills-deadline",
@@ -218,13 +205,8 @@ fn of_resource(reading: &mut Reading<'_>) {
     }
     let name = document.at(&["metadata", "name"]).and_then(Node::text);
     let routers = routers::Routers::default();
-    of_middleware(
-        reading,
-        name.unwrap_or("?"),
-        spec,
-        Source::Resource,
-        &routers,
-    );
+    let name = name.unwrap_or("?");
+    of_middleware(reading, name, spec, Source::Resource, &routers);
 }
 
 fn of_tree(reading: &mut Reading<'_>, tree: &Node, source: Source) {

@@ -14,6 +14,7 @@ use crate::document::{Key, Node};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::system::Remedies;
 use crate::systems::cenkalti::{MAX_ELAPSED, constant, exponential};
 use crate::systems::kubernetes::is_number;
 use crate::told::Told;
@@ -25,6 +26,10 @@ const FIELDS: &[&str] = list!(
 
 const KEYS: &[&str] =
     list!("attempts base multiplier jitter cap hint budget attempt_timeout deadline retry_on");
+
+/// What helps where `timeout` is not known.
+const OF_OLD: Remedies = &[("no-deadline", NO_TIMEOUT), ("no-total-time", NO_TIMEOUT)];
+const NO_TIMEOUT: &str = "Traefik 3.6 has no bound on all attempts together; lower `attempts`";
 
 /// Methods that are repeated for a status: all but POST, PATCH and LOCK. A CONNECT is not passed on.
 const IDEMPOTENT: [&str; 6] = ["DELETE", "GET", "HEAD", "OPTIONS", "PUT", "TRACE"];
@@ -50,6 +55,7 @@ pub fn read(
         return;
     };
     let mut draft = Draft::of(waits(&interval, attempts.clone().known()), KEYS);
+    draft.remedies = if is_old { OF_OLD } else { &[] };
     draft.set("base", interval, |_, _| {});
     if let Told::Is(_, span) = attempts
         && draft.policy.deadline == Some(MAX_ELAPSED)
@@ -84,12 +90,8 @@ pub fn read(
         draft.lose(*other, why, Some(*span));
     }
     let names = around.services.iter().map(|it| (*it).to_owned());
-    reading.map(
-        draft,
-        format!("middleware {name}"),
-        names.collect(),
-        key.span,
-    );
+    let title = format!("middleware {name}");
+    reading.map(draft, title, names.collect(), key.span);
 }
 
 struct Fields<'n> {
@@ -175,9 +177,8 @@ fn repeated(reading: &mut Reading<'_>, draft: &mut Draft, fields: &Fields<'_>) -
     let has = |status: u16| listed.is_some_and(|it| it.contains(status));
     let mut failures = Failures::default();
     if !no_network {
-        failures = [FailureKind::Connect, FailureKind::ConnectTimeout]
-            .into_iter()
-            .fold(failures, Failures::and);
+        let connecting = [FailureKind::Connect, FailureKind::ConnectTimeout];
+        failures = connecting.into_iter().collect();
     }
     // What Traefik answers with where its server does not.
     let own = [
@@ -195,14 +196,10 @@ fn repeated(reading: &mut Reading<'_>, draft: &mut Draft, fields: &Fields<'_>) -
     if all && listed.is_none() {
         let sentence = "`retryNonIdempotentMethod` is read with `status` alone: what did not reach its server is repeated \
                         for each method";
-        let span = fields.get("retryNonIdempotentMethod").map(|it| it.span);
+        let node = fields.get("retryNonIdempotentMethod");
+        let span = node.map_or(fields.key.span, |it| it.span);
         let remedy = "leave it out, or set `status`";
-        reading.find(
-            span.unwrap_or(fields.key.span),
-            code::KEY_NOT_READ,
-            sentence,
-            remedy,
-        );
+        reading.find(span, code::KEY_NOT_READ, sentence, remedy);
     }
     let lists = RetryOn::new()
         .methods(methods)
