@@ -113,7 +113,10 @@ fn giants() -> Vec<(&'static str, &'static str, String, Duration)> {
         ("2,000 services, as a list", "stdin", list, second),
     ];
     let lines = LONG.iter().map(|(what, name, before, entry, after)| {
-        let entries = entry.repeat(((16 << 20) - before.len() - after.len()) / entry.len());
+        let length = entry.replace("NUMBER", "1000000").len();
+        let many = ((16 << 20) - before.len() - after.len()) / length;
+        let entries = (0..many).map(|at| entry.replace("NUMBER", &at.to_string()));
+        let entries: String = entries.collect();
         let line = format!("{before}{}{after}", entries.trim_end_matches(','));
         (*what, *name, line, Duration::from_secs(2))
     });
@@ -185,6 +188,20 @@ const LONG: &[(&str, &str, &str, &str, &str)] = &[
         "defaults\n  mode http\nbackend a\n  server a 127.0.0.1:1\n  retry-on ",
         "conn-failure ",
         "\n",
+    ),
+    (
+        "Resilience4j, a config that is not there for each instance",
+        "application.properties",
+        "",
+        "resilience4j.retry.instances.iNUMBER.baseConfig=b\n",
+        "",
+    ),
+    (
+        "profiles",
+        "config",
+        "[default]\nregion = eu\n",
+        "[profile pNUMBER]\nregion = eu\n",
+        "",
     ),
     (
         "a profile",

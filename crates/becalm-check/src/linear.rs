@@ -103,6 +103,12 @@ fn parts_of_one_file() {
              resilience4j.timelimiter.instances.iNUMBER.timeoutDuration=1s\nresilience4j.bulkhead.instances.iNUMBER.maxConcurrentCalls=4\n",
             "",
         ),
+        (
+            "application.properties",
+            "",
+            "resilience4j.retry.instances.iNUMBER.baseConfig=not-here\n",
+            "",
+        ),
     ] {
         let work = |many: usize| {
             let parts = (0..many).map(|at| part.replace("NUMBER", &at.to_string()));
@@ -113,6 +119,31 @@ fn parts_of_one_file() {
         assert!(one > 400, "{part}: {one} looks at what is read");
         assert!(four <= MOST * one, "{part}: {four} of {one}");
     }
+}
+
+#[test]
+fn profiles_beside_their_credentials() {
+    let work = |many: usize| {
+        let all = |part: &str| -> String {
+            let parts = (0..many).map(|at| part.replace("NUMBER", &at.to_string()));
+            parts.collect()
+        };
+        work(&[
+            (
+                "config".to_owned(),
+                all("[profile pNUMBER]\nretry_mode = standard\n"),
+            ),
+            (
+                "credentials".to_owned(),
+                all("[pNUMBER]\nmax_attempts = 3\n"),
+            ),
+        ])
+    };
+    let (four, one) = (work(400), work(100));
+    assert!(
+        one > 400 && four <= MOST * one,
+        "{four} of {one} lines that are read"
+    );
 }
 
 /// What takes too much, as documents of one file and as files.

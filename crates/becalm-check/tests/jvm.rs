@@ -134,6 +134,12 @@ fn what_is_bounded_says_what_it_leaves_out() {
         told.any(|it| it == "4 more filters CircuitBreaker"),
         "{lost:?}"
     );
+    let prod = "spring.config.activate.on-profile: prod\nresilience4j.retry.instances.orders.maxAttempts: 2\n";
+    for (before, is_told) in [(999, false), (1000, true)] {
+        let text = "a: 1\n---\n".repeat(before) + prod;
+        let checked = of(&[], &text);
+        assert_eq!(has(&checked, "not-seen"), is_told, "{before}: {checked:?}");
+    }
 }
 
 #[test]

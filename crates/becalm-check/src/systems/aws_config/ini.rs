@@ -51,6 +51,8 @@ impl Section {
 pub fn sections(text: &str) -> Result<Vec<Section>, Unreadable> {
     let mut reader = Reader::default();
     for (at, line) in text.lines().enumerate() {
+        #[cfg(test)]
+        crate::document::LOOKED_AT.set(crate::document::LOOKED_AT.get() + 1);
         reader.line(at + 1, line)?;
     }
     Ok(reader.sections)

@@ -17,7 +17,7 @@ use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
 use ini::sections;
 use mode::{Generation, MODES, Mode};
-use profiles::{Profile, profiles};
+use profiles::{Credentials, Profile, profiles};
 use values::Said;
 
 pub(super) const AWS_CONFIG: System = System {
@@ -113,12 +113,10 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         }
     };
     let profiles = profiles(reading, &sections);
-    let spoken = profiles.iter().filter(|it| it.says().is_some());
-    let overridden: Vec<_> = spoken.filter(|it| it.is_overridden(reading)).collect();
-    let is_read = |it: &&Profile<'_>| {
-        it.says().is_some() && !overridden.iter().any(|other| other.name == it.name)
-    };
-    for profile in profiles.iter().filter(is_read) {
+    let credentials = Credentials::beside(&reading.document);
+    let mut spoken: Vec<_> = profiles.iter().filter(|it| it.says().is_some()).collect();
+    spoken.retain(|it| !it.is_overridden(reading, &credentials));
+    for profile in spoken {
         of_profile(reading, profile);
     }
     let by_name = profiles.iter().map(|it| (it.name, it.section)).collect();

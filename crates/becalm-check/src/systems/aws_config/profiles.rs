@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::ini::{Entry, SHARED, Section, sections};
 use crate::code;
-use crate::document::Span;
+use crate::document::{Document, Span};
 use crate::meant::nearest;
 use crate::meant::slip_of;
 use crate::reading::{Later, Reading};
@@ -69,18 +69,8 @@ impl Profile<'_> {
 
     /// Whether the credentials among the files say all that it says: `Session.full_config` of botocore takes each key of theirs in
     /// place of that of the config.
-    pub fn is_overridden(&self, reading: &mut Reading<'_>) -> bool {
-        let document = reading.document;
-        if document.file.ends_with("credentials") {
-            return false;
-        }
-        let files = document.together.iter();
-        let mut others = files.filter(|it| it.file.ends_with("credentials"));
-        let found = others.find_map(|it| {
-            let mut all = sections(it.text).ok()?.into_iter();
-            Some((it.file, all.rfind(|it| it.name == self.name)?))
-        });
-        let Some((file, other)) = found else {
+    pub fn is_overridden(&self, reading: &mut Reading<'_>, by: &Credentials<'_>) -> bool {
+        let Some((file, other)) = by.0.get(self.name) else {
             return false;
         };
         let said = KEYS.iter().filter_map(|key| self.section.get(key));
@@ -96,10 +86,28 @@ impl Profile<'_> {
     }
 }
 
+/// The sections of the credentials among the files by their names, each with its file: of several files the first has it.
+pub struct Credentials<'a>(HashMap<String, (&'a str, Section)>);
+
+impl<'a> Credentials<'a> {
+    /// Those that stand beside a config; none beside themselves.
+    pub fn beside(document: &Document<'a>) -> Self {
+        let is_own = |file: &str| file.ends_with("credentials");
+        let mut files: Vec<_> = document.together.iter().collect();
+        files.retain(|it| is_own(it.file) && !is_own(document.file));
+        let all = files.into_iter().rev().flat_map(|it| {
+            let all = sections(it.text).unwrap_or_default().into_iter();
+            all.map(|section| (section.name.clone(), (it.file, section)))
+        });
+        Self(all.collect())
+    }
+}
+
 /// The profiles of a file, the last of each name; what looks like one and is none becomes a finding.
 pub fn profiles<'s>(reading: &mut Reading<'_>, sections: &'s [Section]) -> Vec<Profile<'s>> {
     let is_credentials = reading.document.file.ends_with("credentials");
     let mut profiles: Vec<Profile<'s>> = Vec::new();
+    let mut places = HashMap::new();
     let mut shared = sections.iter().filter(|it| it.name == SHARED);
     if let Some(entry) = shared.find_map(said) {
         let sentence = format!(
@@ -122,18 +130,17 @@ pub fn profiles<'s>(reading: &mut Reading<'_>, sections: &'s [Section]) -> Vec<P
             continue;
         };
         let profile = Profile { name, section };
-        match profiles.iter_mut().find(|it| it.name == name) {
-            Some(before) => {
-                let sentence = format!(
-                    "botocore reads the profile `{name}` of `[{}]` in place of this one",
-                    section.name
-                );
-                let span = before.section.span;
-                *before = profile;
-                reading.find(span, code::KEY_NOT_READ, sentence, "keep one of them");
-            }
-            None => profiles.push(profile),
-        }
+        let at = *places.entry(name).or_insert(profiles.len());
+        let Some(before) = profiles.get_mut(at) else {
+            profiles.push(profile);
+            continue;
+        };
+        let sentence = format!(
+            "botocore reads the profile `{name}` of `[{}]` in place of this one",
+            section.name
+        );
+        let span = std::mem::replace(before, profile).section.span;
+        reading.find(span, code::KEY_NOT_READ, sentence, "keep one of them");
     }
     profiles
 }

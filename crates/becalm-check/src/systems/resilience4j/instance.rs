@@ -1,5 +1,6 @@
 //! From which shared configurations does an instance take what it does not say itself?
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::super::spring::{imports, lacks_base};
@@ -10,8 +11,27 @@ use crate::document::Document;
 use crate::document::LOOKED_AT;
 use crate::reading::Reading;
 
-/// Where a config that is in none of the files may be, and what helps.
-fn elsewhere(document: &Document<'_>) -> Option<(String, &'static str)> {
+/// The configurations of a module that instances may stand on.
+pub struct Configs<'n> {
+    named: Named<'n>,
+    /// Where one that is in none of the files may be, and what helps.
+    elsewhere: OnceCell<Option<Elsewhere>>,
+}
+
+type Elsewhere = (String, &'static str);
+
+impl<'n> Configs<'n> {
+    pub fn of(module: Option<&'n Node>) -> Self {
+        Self {
+            named: named(module, &["configs"]),
+            elsewhere: OnceCell::new(),
+        }
+    }
+}
+
+fn elsewhere(document: &Document<'_>) -> Option<Elsewhere> {
+    #[cfg(test)]
+    LOOKED_AT.set(LOOKED_AT.get() + document.tree.map_or(0, |it| it.entries().len() as u64));
     if let Some(import) = imports(document) {
         let sentence = format!("`spring.config.import` takes `{import}` as well");
         return Some((
@@ -47,8 +67,14 @@ pub struct Levels<'n>(pub Vec<&'n Node>);
 
 impl<'n> Levels<'n> {
     /// `createRetryConfig`: the `baseConfig`, or from 2.0 on the one called `default`, each of which may stand on another.
-    pub fn of(reading: &mut Reading<'_>, configs: &Named<'n>, name: &str, given: &'n Node) -> Self {
-        let of_name = |name: &str| configs.get(name).copied();
+    pub fn of(
+        reading: &mut Reading<'_>,
+        configs: &Configs<'n>,
+        name: &str,
+        given: &'n Node,
+    ) -> Self {
+        let of_name = |name: &str| configs.named.get(name).copied();
+        let elsewhere = |document| configs.elsewhere.get_or_init(|| elsewhere(document));
         let has_default = reading.version != "1.7";
         let mut levels = vec![given];
         let (mut name, mut top) = (name.to_owned(), given);
@@ -61,14 +87,14 @@ impl<'n> Levels<'n> {
                     let is_again = found
                         .is_some_and(|(_, it)| levels.iter().any(|level| std::ptr::eq(*level, it)));
                     let elsewhere = match found {
-                        Some(_) => None,
+                        Some(_) => &None,
                         None => elsewhere(&reading.document),
                     };
                     if let (None, Some((where_, remedy))) = (found, elsewhere) {
                         let sentence = format!(
                             "the config `{said}` is not here, and what it says is not seen: {where_}"
                         );
-                        reading.find(base.span, code::NOT_SEEN, sentence, remedy);
+                        reading.find(base.span, code::NOT_SEEN, sentence, *remedy);
                         return Self(levels);
                     }
                     if found.is_none() || is_again {

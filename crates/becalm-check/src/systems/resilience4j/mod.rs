@@ -22,7 +22,7 @@ use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
-use instance::{Levels, named};
+use instance::{Configs, Levels};
 use siblings::Siblings;
 
 pub(super) const RESILIENCE4J: System = System {
@@ -156,7 +156,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     let default = configs.iter().find(|(key, _)| key.name == "default");
     let default = default.filter(|_| instances.is_empty());
     let told = instances.into_iter().filter(|(key, _)| is_told(key));
-    let (configs, siblings) = (named(Some(retry), &["configs"]), Siblings::of(all));
+    let (configs, siblings) = (Configs::of(Some(retry)), Siblings::of(all));
     for (key, given) in told.chain(default) {
         let name = &*key.name;
         let levels = Levels::of(reading, &configs, name, given);

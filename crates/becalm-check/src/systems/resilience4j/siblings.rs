@@ -4,7 +4,7 @@
 //! All of it holds where a method has the annotations of both, with one name.
 
 use super::super::spring::{duration, words};
-use super::instance::{Levels, Named, named};
+use super::instance::{Configs, Levels, Named, named};
 use super::{Draft, Node, Origin, Reading, Told, at, check, entry, get};
 use crate::list::list;
 
@@ -86,7 +86,7 @@ fn is_outside(all: &Node, module: &str) -> bool {
 pub struct Siblings<'n> {
     all: &'n Node,
     limiters: Named<'n>,
-    limits: Named<'n>,
+    limits: Configs<'n>,
     others: [Named<'n>; OTHERS.len()],
 }
 
@@ -97,7 +97,7 @@ impl<'n> Siblings<'n> {
         Self {
             all,
             limiters: named(limiter, &both[..1]),
-            limits: named(limiter, &["configs"]),
+            limits: Configs::of(limiter),
             others: OTHERS.map(|(module, ..)| named(get(all, module), &both)),
         }
     }

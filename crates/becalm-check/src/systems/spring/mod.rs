@@ -37,8 +37,11 @@ pub fn alone(document: &Document<'_>) -> Option<Node> {
     document.tree.map(|tree| tree::merged(&[tree], tree.span))
 }
 
-/// How many documents of a file are read together: each profile is read on top of them.
+/// How many documents of a file are read together at most.
 const TOGETHER: usize = 1000;
+
+/// How many bytes are read together: each profile is laid on top of all that hold without one.
+const LAID: usize = 1 << 24;
 
 /// The properties that hold where a document does.
 #[derive(Debug)]
@@ -50,6 +53,8 @@ pub struct Properties<'a> {
     /// The texts of placeholders by their places.
     defaults: HashMap<Span, String>,
     below: Option<Below<'a>>,
+    /// Of a document that is read alone, as those before it are many: how many are read together.
+    after: Option<usize>,
 }
 
 impl<'a> Properties<'a> {
@@ -58,6 +63,13 @@ impl<'a> Properties<'a> {
         let mut properties = Self::of(&reading.document, path)?;
         reading.defaults = std::mem::take(&mut properties.defaults);
         reading.below = properties.below;
+        if let (Some(many), Some(own)) = (properties.after, reading.document.tree) {
+            let sentence = format!(
+                "what other documents of this file say is not seen here: it is so long that the first {many} alone are read together"
+            );
+            let remedy = "give the profile a file of its own, such as application-prod.yml";
+            reading.find(own.span, code::NOT_SEEN, sentence, remedy);
+        }
         Some(properties)
     }
 
@@ -66,20 +78,28 @@ impl<'a> Properties<'a> {
     pub fn of(document: &Document<'a>, path: &[&str]) -> Option<Self> {
         let own = document.tree?;
         let own_profile = profile(own);
+        let base = profile_files::base(document);
+        let bytes = document.text.len() + base.map_or(0, |(base, _)| base.text.len());
+        let most = own_profile
+            .as_ref()
+            .map_or(TOGETHER, |_| (LAID / bytes.max(1)).clamp(1, TOGETHER));
         // What comes later is read alone: each would be laid on top of all others.
         let is_late = !document
             .beside
             .iter()
-            .take(TOGETHER)
+            .take(most)
             .any(|it| std::ptr::eq(it, own));
-        let together = if is_late { 0 } else { TOGETHER };
-        let beside = || document.beside.iter().take(together);
-        let for_all = || beside().filter(|it| profile(it).is_none());
-        let first = for_all().find(|it| tree::found(it, path).next().is_some());
-        if own_profile.is_none() && first.is_some_and(|first| !std::ptr::eq(first, own)) {
+        let beside = document.beside.iter().filter(|_| !is_late);
+        let for_all = || {
+            let first = beside.clone().take(TOGETHER);
+            first.filter(|it| profile(it).is_none())
+        };
+        let before = for_all().find(|it| tree::found(it, path).next().is_some());
+        if own_profile.is_none() && before.is_some_and(|before| !std::ptr::eq(before, own)) {
             return None;
         }
-        let base = profile_files::base(document);
+        let of_file = base.map(|(_, name)| name.to_owned());
+        let base = base.filter(|_| !is_late);
         let below = base.map(|(base, _)| Below::new(base.file, document.text));
         let of_base = base.map_or_else(Vec::new, |(base, name)| {
             let trees = || base.trees.iter().take(TOGETHER);
@@ -97,13 +117,13 @@ impl<'a> Properties<'a> {
         let mut tree = tree::merged(&read, own.span);
         let mut defaults = HashMap::new();
         values::fill_in(&mut tree, &mut defaults);
-        let of_file = base.map(|(_, name)| name.to_owned());
         let profiles: Vec<String> = of_file.into_iter().chain(own_profile).collect();
         Some(Self {
             tree,
             profile: Some(profiles.join(", ")).filter(|it| !it.is_empty()),
             defaults,
             below,
+            after: is_late.then_some(most),
         })
     }
 

@@ -1,6 +1,6 @@
 //! On top of which file is that of a profile read?
 
-use super::{tree, words};
+use super::{TOGETHER, tree, words};
 use crate::document::{Document, Together};
 
 /// The file below a document's, and the profile: `application.yml` and `prod` for `application-prod.yml`, where both are checked
@@ -26,7 +26,7 @@ pub fn lacks_base(document: &Document<'_>) -> bool {
 /// What a document, one beside it or the file below imports: `spring.config.import`, a text or a list.
 pub fn imports(document: &Document<'_>) -> Option<String> {
     let below = base(document).map_or(&[][..], |(base, _)| base.trees);
-    let mut all = document.beside.iter().chain(below);
+    let mut all = document.beside.iter().chain(below).take(TOGETHER);
     all.find_map(|tree| {
         let import = tree::found(tree, &["spring", "config", "import"]).next()?;
         let first = words(import).into_iter().next();
