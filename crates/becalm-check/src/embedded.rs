@@ -186,6 +186,9 @@ fn of_held(
     is_any
 }
 
+/// How the names of programs end, which set nothing.
+const SCRIPTS: [&str; 7] = [".sh", ".bash", ".py", ".lua", ".js", ".rb", ".pl"];
+
 /// A file within a file.
 struct Held<'a> {
     name: &'a str,
@@ -200,7 +203,8 @@ impl<'a> Held<'a> {
         let Value::Scalar { text, .. } = &value.value else {
             return None;
         };
-        if !text.contains('\n') {
+        let is_script = text.starts_with("#!") || SCRIPTS.iter().any(|it| key.name.ends_with(it));
+        if !text.contains('\n') || is_script {
             return None;
         }
         let line = outer.get(key.span.line - 1).map_or("", |it| it.trim_end());

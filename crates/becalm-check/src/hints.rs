@@ -22,10 +22,14 @@ const PARTS: [&str; 2] = ["try", "tries"];
 /// Words that a part of a name may misspell.
 const MEANT: [&str; 4] = ["retry", "retries", "attempt", "attempts"];
 
-/// Whether a text has a word that looks like retries.
+/// Whether a text has a word that looks like retries. The schema of a resource sets nothing.
 pub fn holds_retries(text: &str) -> bool {
-    let plain = plain(text);
-    has_stem(&plain) || plain.contains("proxypass")
+    let is_schema = |it: &&str| it.contains("\nkind: CustomResourceDefinition");
+    let mut others = text.split("\n---").filter(|it| !is_schema(it));
+    others.any(|it| {
+        let plain = plain(it);
+        has_stem(&plain) || plain.contains("proxypass")
+    })
 }
 
 /// Whether the name of a key looks like retries, perhaps misspelled.
@@ -185,5 +189,7 @@ mod tests {
         assert!(
             holds_retries("a: {{ x }}\nRetry-On: 1") && !holds_retries("a: {{ x }}\nb: retrieve")
         );
+        let schema = "{{- if .x }}\nkind: CustomResourceDefinition\nspec: {retry: {type: object}}\n{{- end }}";
+        assert!(!holds_retries(schema) && holds_retries(&format!("{schema}\n---\nretries: 3")));
     }
 }

@@ -64,6 +64,9 @@ impl Parsed {
                 };
             }
         }
+        if is_named(file, TEXTS) && !read.unread.is_empty() {
+            return Self::default();
+        }
         let is_list = read.documents.iter().any(kubernetes::is_list);
         let trees = read.documents.into_iter();
         Self {
@@ -78,6 +81,9 @@ impl Parsed {
 
 /// How files that are trees end.
 pub const TREES: &[&str] = &[".yaml", ".yml", ".json", ".properties"];
+
+/// How files end that are mostly no trees: of INI, and of many servers.
+const TEXTS: &[&str] = &[".ini", ".cfg", ".cnf", ".conf"];
 
 /// Whether its name ends so.
 pub fn is_named(file: File<'_>, ends: &[&str]) -> bool {

@@ -245,6 +245,9 @@ fn gather<'n>(
         [.., "headers", "request" | "response", "set" | "add"] | [.., "match", "headers"]
     );
     for (key, value) in node.entries() {
+        if is_of_no_request(&key.name) {
+            continue;
+        }
         let here = || path.left((&key.name, key.span), told);
         if is_of_headers {
             // Names of the user's own.
@@ -277,6 +280,13 @@ fn gather<'n>(
         path.names.pop();
         path.spans.pop();
     }
+}
+
+/// Checks of health, whatever has them, and schemas without a type: no request of a client is repeated there.
+fn is_of_no_request(name: &str) -> bool {
+    let letters = name.bytes().filter(u8::is_ascii_alphabetic);
+    let letters: Vec<u8> = letters.map(|it| it.to_ascii_lowercase()).collect();
+    letters.windows(11).any(|it| it == b"healthcheck") || name == "openAPIV3Schema"
 }
 
 /// Whether it says which keys others may have: JSON Schema, as of a `CustomResourceDefinition`, or `OpenAPI`.

@@ -109,6 +109,26 @@ fn policy(name: &str, kind: &str, target: &str, spec: &str) -> String {
     )
 }
 
+#[test]
+fn the_time_outs_of_a_route_hold_before_those_of_an_envoy_gateway() {
+    let own = "  retry: {numRetries: 1}\n  timeout: {http: {requestTimeout: 9s}}\n";
+    let own = policy("own", "HTTPRoute", "orders", own);
+    for (timeouts, seconds) in [
+        ("{request: 3s}", 3),
+        ("{backendRequest: 4s}", 4),
+        ("{request: 3s}\n  - backendRefs: []", 9),
+        ("{}", 9),
+    ] {
+        let text = format!("{own}{ROUTE}    timeouts: {timeouts}\n");
+        let checked = of(&[("all.yaml", &text)]);
+        let mapping = &checked.mappings[0];
+        let told = mapping.policy.deadline.map(|it| it.as_secs());
+        assert_eq!(told, Some(seconds), "{timeouts}: {checked:#?}");
+        let is_lost = mapping.lost.iter().any(|it| it.what == "requestTimeout");
+        assert_eq!(is_lost, timeouts.contains("backendRefs"));
+    }
+}
+
 const ROUTE: &str = "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: orders}\nspec:\n  parentRefs: [{name: eg}]\n  rules:\n  - backendRefs: [{name: orders, port: 80}]\n";
 
 #[test]

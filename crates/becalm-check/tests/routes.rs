@@ -335,6 +335,24 @@ fn istio_refuses_what_its_validation_does() {
     assert!(what(&istio("attempts: 2, retryOn: \"520,503\"")).contains("statuses 503;"));
 }
 
+/// `cancelled` is a code of gRPC, and a 409 is said instead of working: no answer is lost.
+#[test]
+fn a_code_alone_does_nothing_twice() {
+    for (retry_on, code) in [
+        (
+            "connect-failure,refused-stream,cancelled",
+            Some("repeats-what-may-be-done"),
+        ),
+        ("connect-failure,retriable-4xx", None),
+        ("connect-failure,reset", Some("repeats-non-idempotent")),
+    ] {
+        let found = istio(&format!("attempts: 2, retryOn: \"{retry_on}\""));
+        let mut told = found.findings.iter().map(|it| it.code);
+        let told = told.find(|it| it.starts_with("repeats-"));
+        assert_eq!(told, code, "{retry_on}: {found:?}");
+    }
+}
+
 fn gateway(retry: &str) -> Checked {
     of(&format!(
         "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: BackendTrafficPolicy\nspec:\n  retry: {{{retry}}}\n"

@@ -200,6 +200,48 @@ fn a_comment_with_a_reason_lets_a_finding_pass() {
 }
 
 /// A schema says which keys others may have: of Kubernetes, JSON Schema and `OpenAPI`.
+/// Files of applications, each with what is told of it.
+#[test]
+fn what_is_of_no_request_or_of_no_reader_is_not_taken_for_it() {
+    let route = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {annotations: {docs: https://x}}\nspec:\n  hosts: [a]\n  http:\n  - retries: {attempts: 0}\n    route: [{destination: {host: a}}]\n";
+    let chart =
+        format!("{{{{- if .Values.on }}}}\nkind: A\n---\n{route}---\nkind: B\n{{{{- end }}}}\n");
+    let script = "kind: ConfigMap\ndata:\n  init.sh: |\n    get_retry() {\n      retry=${1}\n      echo \"Error: x\"\n    }\n";
+    for (name, text, codes) in [
+        ("templates/a.yaml", &*chart, &["template", "template"][..]),
+        ("map.yaml", script, &["unknown-system"]),
+        (
+            "ansible.cfg",
+            "[defaults]\nretry_files_enabled = False\n",
+            &["retries-not-read"],
+        ),
+        ("my.ini", "[mysqld]\nport = 1\n", &["unknown-system"]),
+        (
+            "a.yaml",
+            "x-healthcheck: {retries: 3}\n",
+            &["unknown-system"],
+        ),
+        (
+            "appsettings.json",
+            "{\"Resilience\":{\"Retry\":{\"MaxRetryAttempts\":3,\"DelaySeconds\":2,\"UseJitter\":true}}}",
+            &["retries-not-read"],
+        ),
+    ] {
+        let checked = of(name, text);
+        let told: Vec<_> = found(&checked).iter().map(|it| it.1).collect();
+        assert_eq!(told, codes, "{name}: {checked:#?}");
+    }
+    let instance = "resilience4j.retry.instances.o.";
+    let text = format!(
+        "{instance}maxAttempts=3\n{instance}waitDuration=500ms\n{instance}eventConsumerBufferSize=10\n"
+    );
+    let checked = of("application.properties", &text);
+    assert!(
+        found(&checked).iter().all(|it| it.1 != "retries-not-read"),
+        "{checked:#?}"
+    );
+}
+
 #[test]
 fn a_schema_holds_no_settings() {
     for (name, text) in [

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 /// column stays; as it stands where it is no JSON.
 pub fn blanked(text: &str) -> Cow<'_, str> {
     let starts = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
-    let is_json =
-        starts.starts_with(['{', '[']) || starts.starts_with("//") || starts.starts_with("/*");
+    let begins = |marks: &[&str]| marks.iter().any(|it| starts.starts_with(it));
+    let is_json = begins(&["{", "[", "//", "/*"]) && !begins(&["{{", "{%"]);
     if !is_json || !(text.contains("//") || text.contains("/*")) {
         return Cow::Borrowed(text);
     }
@@ -65,6 +65,12 @@ mod tests {
             "{         \n \"url\": \"http://x\\\"//y\",     \n      \"n\": 1 }"
         );
         assert_eq!(blank.chars().count(), text.chars().count());
-        assert_eq!(blanked("a: http://x"), "a: http://x");
+        for no_json in [
+            "a: http://x",
+            "{{- if .x }}\na: http://x",
+            "{% if x %}a: http://x",
+        ] {
+            assert_eq!(blanked(no_json), no_json);
+        }
     }
 }

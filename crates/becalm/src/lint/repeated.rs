@@ -44,8 +44,8 @@ fn is_of_grpc(lists: &RetryOn) -> bool {
     lists.codes.is_some() && lists.statuses.is_none()
 }
 
-/// Whether anything is repeated of which the work may be done: all but what never left, 425 (RFC 8470 section 5.2), and 429, 503
-/// and `UNAVAILABLE`, which are mostly said instead of working.
+/// Whether anything is repeated after which the work may be done and its answer lost: all but what never left, 425 (RFC 8470 section
+/// 5.2), and 409, 429 and 503, which are mostly said instead of working. Of codes of gRPC, which come with an answer, another lint tells.
 fn repeats_what_was_sent(lists: &RetryOn) -> bool {
     let is_sent = |kind: FailureKind| {
         use FailureKind::{Connect, ConnectTimeout, RefusedStream};
@@ -54,14 +54,10 @@ fn repeats_what_was_sent(lists: &RetryOn) -> bool {
     let of_statuses = |listed: Statuses| {
         listed
             .iter()
-            .any(|status| ![425, 429, 503].contains(&status))
+            .any(|status| ![409, 425, 429, 503].contains(&status))
     };
     let of_failures = |listed: Failures| listed.iter().any(is_sent);
-    lists.statuses.is_none_or(of_statuses)
-        || lists
-            .codes
-            .is_some_and(|listed| DOUBTFUL.into_iter().any(|code| listed.contains(code)))
-        || lists.failures.is_none_or(of_failures)
+    lists.statuses.is_none_or(of_statuses) || lists.failures.is_none_or(of_failures)
 }
 
 /// What is repeated although it says nothing of what was done: a 503 and `UNAVAILABLE` are mostly said instead of working.

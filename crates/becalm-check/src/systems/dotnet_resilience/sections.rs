@@ -3,6 +3,7 @@
 use super::options::get;
 use super::retrying::KNOWN as RETRY;
 use crate::document::{Node, Span};
+use crate::meant::slip_of;
 
 /// Whose options a section holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,16 +73,13 @@ fn kind(given: &Node) -> Option<Kind> {
     // An application's own section may have a `MaxRetryAttempts` alone or beside keys of its own.
     let is_retry = table("Retry").is_some_and(|it| {
         let is_known = |name: &str| {
-            RETRY
-                .iter()
-                .chain(&["Name"])
-                .any(|known| known.eq_ignore_ascii_case(name))
+            let mut known = RETRY.iter().chain(&["Name"]);
+            known.any(|it| it.eq_ignore_ascii_case(name)) || slip_of(name, RETRY).is_some()
         };
-        it.entries().len() > 1
-            && get(it, RETRY[0]).is_some()
-            && it.entries().iter().all(|(key, _)| is_known(&key.name))
+        let has = |name: &&str| get(it, name).is_some();
+        let is_marked = marks.iter().any(has) || it.entries().len() > 1 && has(&RETRY[0]);
+        is_marked && it.entries().iter().all(|(key, _)| is_known(&key.name))
     });
-    let is_standard =
-        has_total || has("AttemptTimeout", &["Timeout"]) || has("Retry", &marks) || is_retry;
+    let is_standard = has_total || has("AttemptTimeout", &["Timeout"]) || is_retry;
     is_standard.then_some(Kind::Standard)
 }

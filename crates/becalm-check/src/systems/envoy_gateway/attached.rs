@@ -2,13 +2,17 @@
 //!
 //! `ProcessBackendTrafficPolicies` of `internal/gatewayapi/backendtrafficpolicy.go`: that of a rule, then that of its route, of its
 //! listener, of its gateway; one holds as a whole, of two with one target the older. With `mergeType` it is merged with that of the
-//! gateway. `HTTPRoute.GetRetry` of `internal/ir/xds.go`: the `retry` of an `HTTPRoute` holds before all of them.
+//! gateway. `HTTPRoute.GetRetry` of `internal/ir/xds.go`: the `retry` of an `HTTPRoute` holds before all of them, and so do its
+//! `timeouts` (`getEffectiveRequestTimeout` of `internal/xds/translator/route.go`).
+
+use std::time::Duration;
 
 use super::super::kubernetes::{is_a, is_beside, is_older, named, namespace};
 use super::super::resources::Resources;
 use super::GROUP;
 use crate::code;
 use crate::document::{Node, Span};
+use crate::durations::gateway_duration;
 use crate::reading::Reading;
 
 /// What a policy is attached to.
@@ -60,6 +64,43 @@ pub fn overridden(reading: &mut Reading<'_>, span: Span, resources: &Resources<'
     left == 0 && !targets.is_empty()
 }
 
+/// How long the rules that the policy is attached to may take by their own `timeouts`, which hold in place of the policy's, and in
+/// which route they say so; no time where only some say so, or not all the same.
+pub fn timeout(
+    reading: &Reading<'_>,
+    resources: &Resources<'_>,
+) -> Option<(Option<Duration>, String)> {
+    let own = reading.document.tree?;
+    let others = Others {
+        resources,
+        file: reading.document.file,
+        own,
+    };
+    let targets = targets(own);
+    let all = targets.iter().flat_map(|target| {
+        let route = others.route(*target);
+        let rules = route.into_iter().flat_map(|it| rules(it, *target));
+        let told = rules.map(|it| {
+            it.at(&["timeouts", "request"])
+                .or_else(|| it.at(&["timeouts", "backendRequest"]))
+        });
+        told.map(move |it| (it.and_then(Node::text), route))
+    });
+    let all: Vec<_> = all.collect();
+    let (said, route) = all.iter().find(|(said, _)| said.is_some())?;
+    let is_same = all.iter().all(|(it, _)| it == said)
+        && targets.iter().all(|it| others.route(*it).is_some());
+    let time = said.filter(|_| is_same).and_then(gateway_duration);
+    Some((time, named((*route)?)))
+}
+
+/// The rules of a route that are meant.
+fn rules<'n>(route: &'n Node, target: Target<'n>) -> impl Iterator<Item = &'n Node> {
+    route.list(&["spec", "rules"]).iter().filter(move |it| {
+        target.section.is_none() || it.get("name").and_then(Node::text) == target.section
+    })
+}
+
 fn targets(policy: &Node) -> Vec<Target<'_>> {
     let Some(spec) = policy.get("spec") else {
         return Vec::new();
@@ -109,11 +150,7 @@ impl<'a> Others<'_, 'a> {
     /// By the `retry` of rules of the route itself.
     fn own_of_route(&self, target: Target<'_>) -> Option<(String, bool)> {
         let route = self.route(target)?;
-        let rules = route.list(&["spec", "rules"]).iter();
-        let is_meant = |it: &&Node| {
-            target.section.is_none() || it.get("name").and_then(Node::text) == target.section
-        };
-        let rules: Vec<_> = rules.filter(is_meant).collect();
+        let rules: Vec<_> = rules(route, target).collect();
         let with = rules
             .iter()
             .filter(|it| it.get("retry").is_some_and(Node::is_table));

@@ -136,6 +136,20 @@ pub(super) fn read(reading: &mut Reading<'_>, resources: &Resources<'_>) {
     let retries = reading.whole(retry.get("numRetries"), "a number of retries");
     draft.told_retries(retries);
     times(reading, &mut draft, spec, per_retry);
+    if let Some((time, route)) = attached::timeout(reading, resources) {
+        let how = format!("`timeouts` of {route}");
+        match time {
+            Some(time) => draft.deadline(Told::Is(time, key.span)),
+            None => draft.lose(
+                "requestTimeout",
+                format!("{how} hold in its place for some rules"),
+                None,
+            ),
+        }
+        if time.is_some() {
+            draft.origin("deadline", Origin::Derived(key.span, how));
+        }
+    }
     if let Some(back_off) = back_off {
         self::back_off(reading, &mut draft, back_off);
     }

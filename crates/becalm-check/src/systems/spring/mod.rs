@@ -152,6 +152,7 @@ fn profile(document: &Node) -> Option<String> {
 pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, properties: &[&str]) {
     for (key, _) in node.map_or(&[][..], Node::entries) {
         if properties.iter().any(|it| is_called(key, it)) {
+            key.asked.set(true);
             continue;
         }
         let all = || match properties.len() {

@@ -7,7 +7,7 @@ use becalm::classify::FailureKind;
 use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
 use super::Source;
-use super::durations::of_source;
+use super::durations::{duration, of_source};
 use super::routers::Around;
 use crate::code;
 use crate::document::{Key, Node};
@@ -254,9 +254,8 @@ fn statuses(reading: &mut Reading<'_>, node: Option<&Node>) -> Option<Statuses> 
 
 fn times(reading: &mut Reading<'_>, draft: &mut Draft, fields: &Fields<'_>, around: &Around<'_>) {
     let node = fields.get("timeout");
-    let timeout = reading.told(node, "a duration such as 10s", |it| {
-        of_source(it, fields.source)
-    });
+    let form = "a duration such as 10s";
+    let timeout = reading.told(node, form, |it| of_source(it, fields.source));
     let longest = draft.policy.deadline;
     draft.set("deadline", timeout, |policy, it| {
         let all = longest.into_iter().chain((!it.is_zero()).then_some(it));
@@ -271,10 +270,11 @@ fn times(reading: &mut Reading<'_>, draft: &mut Draft, fields: &Fields<'_>, arou
         draft.lose("initialInterval", why, None);
     }
     match around.timeout {
-        Some((timeout, span)) => {
-            draft.attempt_timeout(Told::Is(timeout, span));
+        Some(node) => {
+            let timeout = reading.told(Some(node), form, duration);
+            draft.attempt_timeout(timeout);
             let why = "it bounds how long the head of an answer takes once the request was sent";
-            draft.lose("responseHeaderTimeout", why, Some(span));
+            draft.lose("responseHeaderTimeout", why, Some(node.span));
         }
         None => draft.lose(
             "serversTransport",

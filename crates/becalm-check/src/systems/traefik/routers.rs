@@ -1,10 +1,8 @@
 //! Which services does a middleware stand before, and how long may they take?
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use super::Source;
-use super::durations::duration;
 use crate::document::{Node, Span};
 
 /// What stands around a middleware.
@@ -13,7 +11,7 @@ pub struct Around<'n> {
     /// The services of the routers that name it.
     pub services: Vec<&'n str>,
     /// How long the head of an answer may take, where all of them have the same.
-    pub timeout: Option<(Duration, Span)>,
+    pub timeout: Option<&'n Node>,
     /// What the same routers pass a request through, each with its place.
     pub others: Vec<(&'static str, Span)>,
 }
@@ -28,7 +26,7 @@ pub struct Routers<'n> {
 #[derive(Debug, Clone)]
 struct Router<'n> {
     service: &'n str,
-    timeout: Option<(Duration, Span)>,
+    timeout: Option<&'n Node>,
     others: Vec<(&'static str, Span)>,
 }
 
@@ -56,10 +54,9 @@ impl<'n> Routers<'n> {
             let transport = balancer.and_then(|it| source.get(it, "serversTransport")?.text());
             let transport = transport.and_then(|it| transports.get(plain(it)));
             let times = transport.and_then(|it| source.get(it, "forwardingTimeouts"));
-            let timeout = times.and_then(|it| source.get(it, "responseHeaderTimeout"));
             let found = Router {
                 service,
-                timeout: timeout.and_then(|it| Some((duration(it.text()?)?, it.span))),
+                timeout: times.and_then(|it| source.get(it, "responseHeaderTimeout")),
                 others: others.collect(),
             };
             for name in named {
@@ -89,7 +86,7 @@ impl<'n> Routers<'n> {
             }
         }
         let first = routers.first().and_then(|it| it.timeout);
-        let is_same = |it: &Router<'_>| it.timeout.map(|it| it.0) == first.map(|it| it.0);
+        let is_same = |it: &Router<'_>| it.timeout.map(Node::text) == first.map(Node::text);
         around.timeout = first.filter(|_| routers.iter().all(is_same));
         around
     }
