@@ -39,13 +39,16 @@ pub(super) fn repeats_what_may_be_done(case: &Case<'_>) -> Option<String> {
 /// `CANCELLED`, `UNKNOWN`, `DEADLINE_EXCEEDED`, `INTERNAL` and `DATA_LOSS`: codes of gRPC that say nothing of what was done.
 const DOUBTFUL: [i32; 5] = [1, 2, 4, 13, 15];
 
+/// Those of them that stand for an answer that is lost. A server says `CANCELLED` itself, mostly where its caller is gone.
+const LOST: [i32; 4] = [2, 4, 13, 15];
+
 /// Codes alone: the lists of a gRPC client.
 fn is_of_grpc(lists: &RetryOn) -> bool {
     lists.codes.is_some() && lists.statuses.is_none()
 }
 
 /// Whether anything is repeated after which the work may be done and its answer lost: all but what never left, 425 (RFC 8470 section
-/// 5.2), and 409, 429 and 503, which are mostly said instead of working. Of codes of gRPC, which come with an answer, another lint tells.
+/// 5.2), and 409, 429, 503 and `UNAVAILABLE`, which are mostly said instead of working.
 fn repeats_what_was_sent(lists: &RetryOn) -> bool {
     let is_sent = |kind: FailureKind| {
         use FailureKind::{Connect, ConnectTimeout, RefusedStream};
@@ -57,7 +60,10 @@ fn repeats_what_was_sent(lists: &RetryOn) -> bool {
             .any(|status| ![409, 425, 429, 503].contains(&status))
     };
     let of_failures = |listed: Failures| listed.iter().any(is_sent);
-    lists.statuses.is_none_or(of_statuses) || lists.failures.is_none_or(of_failures)
+    let of_codes = |listed: Codes| LOST.into_iter().any(|code| listed.contains(code));
+    lists.statuses.is_none_or(of_statuses)
+        || lists.codes.is_some_and(of_codes)
+        || lists.failures.is_none_or(of_failures)
 }
 
 /// What is repeated although it says nothing of what was done: a 503 and `UNAVAILABLE` are mostly said instead of working.
