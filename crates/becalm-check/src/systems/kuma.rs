@@ -66,6 +66,7 @@ const REMEDIES: Remedies = &[
         "repeats-non-idempotent",
         "name the methods: `HttpMethodGet` in `retryOn` of `http`, or `retriableMethods` of a `Retry`",
     ),
+    ("repeats-what-may-be-done", ALL_BUT),
     (
         "no-deadline",
         "set `http.requestTimeout` in a MeshTimeout where none has it: it bounds all attempts together, of connections `connectionTimeout` each",
@@ -77,10 +78,9 @@ const REMEDIES: Remedies = &[
 ];
 
 /// In `grpc`.
-const OF_GRPC: Remedies = &[(
-    "repeats-non-idempotent",
-    "leave all but Unavailable and ResourceExhausted out of `retryOn` of `grpc`",
-)];
+const OF_GRPC: Remedies = &[("repeats-non-idempotent", ALL_BUT)];
+
+const ALL_BUT: &str = "leave all but Unavailable and ResourceExhausted out of `retryOn` of `grpc`";
 
 const PROTOCOLS: &[&str] = list!("tcp http grpc");
 const TCP: &[&str] = &["maxConnectAttempt"];

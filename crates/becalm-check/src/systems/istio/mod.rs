@@ -103,6 +103,10 @@ const REMEDIES: &[(&str, &str)] = &[
         "repeats-non-idempotent",
         "match POST and PATCH in a route of their own, whose `retryOn` is \"connect-failure,refused-stream\"",
     ),
+    (
+        "repeats-what-may-be-done",
+        "set `retryOn` to \"connect-failure,refused-stream,unavailable,503\"",
+    ),
 ];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {
