@@ -24,7 +24,7 @@ const MEANT: [&str; 4] = ["retry", "retries", "attempt", "attempts"];
 
 /// Whether a text has a word that looks like retries. The schema of a resource sets nothing.
 pub fn holds_retries(text: &str) -> bool {
-    let is_schema = |it: &&str| it.contains("\nkind: CustomResourceDefinition");
+    let is_schema = |it: &&str| it.lines().any(|it| it == "kind: CustomResourceDefinition");
     let mut others = text.split("\n---").filter(|it| !is_schema(it));
     others.any(|it| {
         let plain = plain(it);
@@ -190,6 +190,8 @@ mod tests {
             holds_retries("a: {{ x }}\nRetry-On: 1") && !holds_retries("a: {{ x }}\nb: retrieve")
         );
         let schema = "{{- if .x }}\nkind: CustomResourceDefinition\nspec: {retry: {type: object}}\n{{- end }}";
+        let (_, bare) = schema.split_once('\n').unwrap();
+        assert!(!holds_retries(&bare.replace('\n', "\r\n")));
         assert!(!holds_retries(schema) && holds_retries(&format!("{schema}\n---\nretries: 3")));
     }
 }

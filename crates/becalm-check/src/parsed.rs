@@ -64,7 +64,9 @@ impl Parsed {
                 };
             }
         }
-        if is_named(file, TEXTS) && !read.unread.is_empty() {
+        // `[section]` alone is a list of YAML.
+        let is_text = is_named(file, TEXTS) && !read.documents.iter().any(Node::is_table);
+        if is_text && !read.unread.is_empty() {
             return Self::default();
         }
         let is_list = read.documents.iter().any(kubernetes::is_list);

@@ -387,10 +387,11 @@ impl<'a> Reading<'a> {
             lost,
         };
         // What the system itself has said of this mapping is said once.
-        let is_total = |it: &Finding| it.code == code::NO_TOTAL_TIME.name;
-        let is_said = self.findings.iter().any(is_total);
-        let is_again =
-            |code: &str| is_said && ["no-deadline", code::NO_TOTAL_TIME.name].contains(&code);
+        let said: Vec<_> = self.findings.iter().map(|it| it.code).collect();
+        let total = code::NO_TOTAL_TIME.name;
+        let is_again = |code: &str| {
+            said.contains(&code) || said.contains(&total) && ["no-deadline", total].contains(&code)
+        };
         let linted = self.linted.of(&mapping.policy);
         let is_written = weight::is_written(&mapping, self.system);
         for danger in lints::of(&mapping, is_written, self.system, remedies, &linted) {

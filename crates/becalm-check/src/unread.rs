@@ -66,7 +66,10 @@ pub fn of_known(
 
 /// A document of no system that is read; whether there is anything that looks like retries.
 pub fn of_unknown(file: &str, tree: &Node, found: &mut Vec<Finding>) -> bool {
-    let mut left = Gathered::default();
+    let mut left = Gathered {
+        is_unknown: true,
+        ..Gathered::default()
+    };
     gather(tree, &|_| false, &mut Path::default(), &mut left);
     let is_any = left.tell(file, found);
     let [first, rest @ ..] = &left.keys[..] else {
@@ -146,6 +149,8 @@ impl Left<'_> {
 /// What looks like retries, and nothing asked for.
 #[derive(Default)]
 struct Gathered<'n> {
+    /// Whether no system that is read is in the document.
+    is_unknown: bool,
     keys: Vec<Left<'n>>,
     /// Headers that have Envoy repeat a request.
     headers: Vec<Left<'n>>,
@@ -245,7 +250,7 @@ fn gather<'n>(
         [.., "headers", "request" | "response", "set" | "add"] | [.., "match", "headers"]
     );
     for (key, value) in node.entries() {
-        if is_of_no_request(&key.name) {
+        if key.name == "openAPIV3Schema" || left.is_unknown && checks_health(&key.name) {
             continue;
         }
         let here = || path.left((&key.name, key.span), told);
@@ -282,11 +287,13 @@ fn gather<'n>(
     }
 }
 
-/// Checks of health, whatever has them, and schemas without a type: no request of a client is repeated there.
-fn is_of_no_request(name: &str) -> bool {
+/// Whether it is a check of health, in any spelling, which repeats no request of a client.
+fn checks_health(name: &str) -> bool {
+    let name = name.strip_prefix("x-").unwrap_or(name);
     let letters = name.bytes().filter(u8::is_ascii_alphabetic);
-    let letters: Vec<u8> = letters.map(|it| it.to_ascii_lowercase()).collect();
-    letters.windows(11).any(|it| it == b"healthcheck") || name == "openAPIV3Schema"
+    letters
+        .map(|it| it.to_ascii_lowercase())
+        .eq(*b"healthcheck")
 }
 
 /// Whether it says which keys others may have: JSON Schema, as of a `CustomResourceDefinition`, or `OpenAPI`.

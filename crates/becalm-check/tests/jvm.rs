@@ -135,10 +135,19 @@ fn what_is_bounded_says_what_it_leaves_out() {
         "{lost:?}"
     );
     let prod = "spring.config.activate.on-profile: prod\nresilience4j.retry.instances.orders.maxAttempts: 2\n";
-    for (before, is_told) in [(999, false), (1000, true)] {
-        let text = "a: 1\n---\n".repeat(before) + prod;
+    let prod = prod.to_owned() + "resilience4j.retry.instances.b.baseConfig: shared\n";
+    let shared = "resilience4j.retry.configs.shared.maxAttempts: 4\n---\n";
+    for (comment, before, is_told) in [
+        (0, 998, false),
+        (0, 999, true),
+        (1 << 20, 13, false),
+        (1 << 20, 14, true),
+    ] {
+        let first = format!("#{}\n{shared}", "-".repeat(comment));
+        let text = first + &"a: 1\n---\n".repeat(before) + &prod;
         let checked = of(&[], &text);
-        assert_eq!(has(&checked, "not-seen"), is_told, "{before}: {checked:?}");
+        let told = (has(&checked, "not-seen"), has(&checked, "refused"));
+        assert_eq!(told, (is_told, false), "{comment} {before}: {checked:?}");
     }
 }
 

@@ -91,7 +91,7 @@ fn what_helps_in_kuma_is_of_the_part_that_repeats() {
     let grpc = remedy(kuma("{grpc: {numRetries: 2}}"));
     assert_eq!(
         grpc,
-        "leave all but Unavailable and ResourceExhausted out of `retryOn` of `grpc`"
+        "leave all but Unavailable and ResourceExhausted (of a `Retry`: unavailable and resource_exhausted) out of `retryOn` of `grpc`"
     );
     let old = remedy(of(
         "type: Retry\nname: a\nmesh: default\ndestinations: [{match: {kuma.io/service: '*'}}]\nconf: {http: {numRetries: 2}}\n",

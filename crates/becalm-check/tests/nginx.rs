@@ -500,7 +500,7 @@ fn what_helps_is_a_directive_of_the_module_that_passes_on() {
     }
 }
 
-/// A name counts as one server, and a bound makes no attempts.
+/// A name counts as one server, and a bound that somebody wrote stands in for what is not seen.
 #[test]
 fn how_many_addresses_a_name_has_is_not_seen() {
     let upstream = |servers: &str, directives: &str| {
@@ -511,10 +511,10 @@ fn how_many_addresses_a_name_has_is_not_seen() {
     };
     let two = "server a:3000; server b:3000;";
     for (servers, directives, expected) in [
-        (two, "proxy_next_upstream_tries 5;", vec![2]),
+        (two, "proxy_next_upstream_tries 5;", vec![5]),
         (two, "proxy_next_upstream error;", vec![2]),
         (two, "", vec![2]),
-        ("server a:3000;", "proxy_next_upstream_tries 5;", vec![]),
+        ("server a:3000;", "proxy_next_upstream_tries 5;", vec![5]),
         ("server a:3000;", "proxy_next_upstream error;", vec![]),
     ] {
         let checked = upstream(servers, directives);
@@ -522,7 +522,9 @@ fn how_many_addresses_a_name_has_is_not_seen() {
         assert_eq!(counts, expected, "{directives}: {checked:?}");
         let told = sentence(&checked, "not-seen");
         assert!(
-            told.contains("which are not known here; one stands in for each"),
+            told.contains(
+                "addresses, which are not known here; `proxy_next_upstream_tries` stands in"
+            ),
             "{told}"
         );
         assert!(!has(&checked, "attempts-cut"), "{checked:?}");

@@ -116,6 +116,7 @@ fn the_time_outs_of_a_route_hold_before_those_of_an_envoy_gateway() {
     for (timeouts, seconds) in [
         ("{request: 3s}", 3),
         ("{backendRequest: 4s}", 4),
+        ("{request: 10s, backendRequest: 4s}", 4),
         ("{request: 3s}\n  - backendRefs: []", 9),
         ("{}", 9),
     ] {
@@ -126,6 +127,20 @@ fn the_time_outs_of_a_route_hold_before_those_of_an_envoy_gateway() {
         assert_eq!(told, Some(seconds), "{timeouts}: {checked:#?}");
         let is_lost = mapping.lost.iter().any(|it| it.what == "requestTimeout");
         assert_eq!(is_lost, timeouts.contains("backendRefs"));
+    }
+    let stream = own.replace("requestTimeout: 9s", "maxStreamDuration: 2s");
+    let text = format!("{stream}{ROUTE}    timeouts: {{request: 30s}}\n");
+    let told = &of(&[("all.yaml", &text)]).mappings[0];
+    assert_eq!(told.policy.deadline.map(|it| it.as_secs()), Some(2));
+    let each = own.replace(
+        "{numRetries: 1}",
+        "{numRetries: 1, perRetry: {timeout: 5s}}",
+    );
+    for (request, is_ignored) in [("12s", false), ("3s", true)] {
+        let text = format!("{each}{ROUTE}    timeouts: {{request: {request}}}\n");
+        let checked = of(&[("all.yaml", &text)]);
+        let mut codes = checked.findings.iter().map(|it| it.code);
+        assert_eq!(codes.any(|it| it == "timeout-ignored"), is_ignored);
     }
 }
 

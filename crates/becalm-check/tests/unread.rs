@@ -199,10 +199,9 @@ fn a_comment_with_a_reason_lets_a_finding_pass() {
     assert!(codes.contains(&"allows-nothing".into()) && allowed == 0);
 }
 
-/// A schema says which keys others may have: of Kubernetes, JSON Schema and `OpenAPI`.
 /// Files of applications, each with what is told of it.
 #[test]
-fn what_is_of_no_request_or_of_no_reader_is_not_taken_for_it() {
+fn what_repeats_no_request_is_not_told() {
     let route = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {annotations: {docs: https://x}}\nspec:\n  hosts: [a]\n  http:\n  - retries: {attempts: 0}\n    route: [{destination: {host: a}}]\n";
     let chart =
         format!("{{{{- if .Values.on }}}}\nkind: A\n---\n{route}---\nkind: B\n{{{{- end }}}}\n");
@@ -216,6 +215,16 @@ fn what_is_of_no_request_or_of_no_reader_is_not_taken_for_it() {
             &["retries-not-read"],
         ),
         ("my.ini", "[mysqld]\nport = 1\n", &["unknown-system"]),
+        (
+            "envoy.conf",
+            "a: {retries: 3}\n---\na: {{ .x }}\n",
+            &["retries-not-read", "template"],
+        ),
+        (
+            "b.yaml",
+            "healthcheck-api: {maxAttempts: 50}\n",
+            &["retries-not-read"],
+        ),
         (
             "a.yaml",
             "x-healthcheck: {retries: 3}\n",
@@ -242,6 +251,7 @@ fn what_is_of_no_request_or_of_no_reader_is_not_taken_for_it() {
     );
 }
 
+/// A schema says which keys others may have: of Kubernetes, JSON Schema and `OpenAPI`.
 #[test]
 fn a_schema_holds_no_settings() {
     for (name, text) in [

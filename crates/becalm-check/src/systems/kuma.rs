@@ -80,7 +80,7 @@ const REMEDIES: Remedies = &[
 /// In `grpc`.
 const OF_GRPC: Remedies = &[("repeats-non-idempotent", ALL_BUT)];
 
-const ALL_BUT: &str = "leave all but Unavailable and ResourceExhausted out of `retryOn` of `grpc`";
+const ALL_BUT: &str = "leave all but Unavailable and ResourceExhausted (of a `Retry`: unavailable and resource_exhausted) out of `retryOn` of `grpc`";
 
 const PROTOCOLS: &[&str] = list!("tcp http grpc");
 const TCP: &[&str] = &["maxConnectAttempt"];

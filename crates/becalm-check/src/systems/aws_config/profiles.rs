@@ -86,15 +86,18 @@ impl Profile<'_> {
     }
 }
 
-/// The sections of the credentials among the files by their names, each with its file: of several files the first has it.
+/// The sections of the credentials in the folder of a config by their names, each with its file: of several files the first has it.
 pub struct Credentials<'a>(HashMap<String, (&'a str, Section)>);
 
 impl<'a> Credentials<'a> {
     /// Those that stand beside a config; none beside themselves.
     pub fn beside(document: &Document<'a>) -> Self {
         let is_own = |file: &str| file.ends_with("credentials");
+        let folder = |file: &'a str| file.rsplit_once(['/', '\\']).map(|it| it.0);
         let mut files: Vec<_> = document.together.iter().collect();
-        files.retain(|it| is_own(it.file) && !is_own(document.file));
+        files.retain(|it| {
+            is_own(it.file) && !is_own(document.file) && folder(it.file) == folder(document.file)
+        });
         let all = files.into_iter().rev().flat_map(|it| {
             let all = sections(it.text).unwrap_or_default().into_iter();
             all.map(|section| (section.name.clone(), (it.file, section)))

@@ -1,7 +1,6 @@
 //! What do the policies say that targets name?
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::Policy;
@@ -141,9 +140,6 @@ impl<'n> Policies<'n> {
         if let Some(twice) = target.twice {
             let why = "a component has none: all that it does is repeated";
             draft.lose("methods", why, None);
-            if let Some(lists) = &mut draft.policy.retry_on {
-                Arc::make_mut(lists).methods = None;
-            }
             let at = target.retry.map_or(span, |(key, _)| key.span);
             let sentence = format!("{}: {twice}", target.title);
             let remedy = "leave its retries out, or let what comes again change nothing";
@@ -252,7 +248,7 @@ fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, node: Optio
     let form = "a number of retries, or -1 for no end";
     draft.policy.attempts = Policy::UNLIMITED;
     match reading.told(node, form, |it| it.parse::<i64>().ok()) {
-        // So are Dapr's own retries of an app switched off, which it makes where a target names none.
+        // Written on purpose: without a policy Dapr makes retries of its own.
         Told::Is(0, _) => return false,
         Told::Is(retries @ 1.., span) => {
             draft.retries(retries.try_into().unwrap_or(u32::MAX - 2), span);

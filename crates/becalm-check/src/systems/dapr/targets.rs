@@ -53,14 +53,15 @@ pub fn all<'n>(reading: &mut Reading<'_>, targets: Option<&'n Node>) -> Vec<Targ
     all
 }
 
-/// A component delivers messages, and writes.
+/// A component delivers messages, and is called.
 fn twice(what: &str) -> Option<&'static str> {
-    if what.ends_with("nbound") && !what.ends_with("utbound") {
-        Some("a message whose answer is lost is delivered again")
+    let what = what.to_ascii_lowercase();
+    let does = if what.ends_with("inbound") {
+        "a message whose answer is lost is delivered again"
     } else {
-        let is_component = what.to_ascii_lowercase().starts_with("component");
-        is_component.then_some("a write whose answer is lost is repeated")
-    }
+        "a call whose answer is lost is repeated, and it may be a write"
+    };
+    what.contains("component").then_some(does)
 }
 
 impl<'n> Target<'n> {

@@ -73,8 +73,9 @@ fn kind(given: &Node) -> Option<Kind> {
     // An application's own section may have a `MaxRetryAttempts` alone or beside keys of its own.
     let is_retry = table("Retry").is_some_and(|it| {
         let is_known = |name: &str| {
-            let mut known = RETRY.iter().chain(&["Name"]);
-            known.any(|it| it.eq_ignore_ascii_case(name)) || slip_of(name, RETRY).is_some()
+            RETRY.contains(&name)
+                || name.eq_ignore_ascii_case("Name")
+                || slip_of(name, RETRY).is_some()
         };
         let has = |name: &&str| get(it, name).is_some();
         let is_marked = marks.iter().any(has) || it.entries().len() > 1 && has(&RETRY[0]);

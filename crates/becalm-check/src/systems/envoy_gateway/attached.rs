@@ -64,35 +64,41 @@ pub fn overridden(reading: &mut Reading<'_>, span: Span, resources: &Resources<'
     left == 0 && !targets.is_empty()
 }
 
-/// How long the rules that the policy is attached to may take by their own `timeouts`, which hold in place of the policy's, and in
-/// which route they say so; no time where only some say so, or not all the same.
-pub fn timeout(
-    reading: &Reading<'_>,
-    resources: &Resources<'_>,
-) -> Option<(Option<Duration>, String)> {
+/// How long requests may take by the `timeouts` of the rules that the policy is attached to, and the route that says so: they hold in
+/// place of the policy's. Only where all that the policy is attached to say the same; otherwise a sentence of where they do.
+pub fn timeout(reading: &Reading<'_>, resources: &Resources<'_>) -> Timeout {
     let own = reading.document.tree?;
     let others = Others {
         resources,
         file: reading.document.file,
         own,
     };
-    let targets = targets(own);
-    let all = targets.iter().flat_map(|target| {
-        let route = others.route(*target);
-        let rules = route.into_iter().flat_map(|it| rules(it, *target));
-        let told = rules.map(|it| {
-            it.at(&["timeouts", "request"])
-                .or_else(|| it.at(&["timeouts", "backendRequest"]))
-        });
-        told.map(move |it| (it.and_then(Node::text), route))
-    });
-    let all: Vec<_> = all.collect();
-    let (said, route) = all.iter().find(|(said, _)| said.is_some())?;
-    let is_same = all.iter().all(|(it, _)| it == said)
-        && targets.iter().all(|it| others.route(*it).is_some());
-    let time = said.filter(|_| is_same).and_then(gateway_duration);
-    Some((time, named((*route)?)))
+    let mut all = Vec::new();
+    for target in targets(own) {
+        let Some(route) = others.route(target).filter(|_| target.kind == "HTTPRoute") else {
+            all.push(None);
+            continue;
+        };
+        // Elsewhere the rule's own retries hold.
+        let rules = rules(route, target).filter(|it| !it.get("retry").is_some_and(Node::is_table));
+        all.extend(rules.map(|rule| {
+            let own = ["backendRequest", "request"].into_iter();
+            let mut own = own.filter_map(|it| rule.at(&["timeouts", it])?.text());
+            own.next().map(|said| (said, route))
+        }));
+    }
+    let (said, route) = all.iter().flatten().next()?;
+    let is_same = all.iter().all(|it| it.is_some_and(|(it, _)| it == *said));
+    let time = gateway_duration(said).filter(|_| is_same);
+    let route = named(route);
+    Some(time.map_or_else(
+        || Err(format!("of rules in {route} `timeouts` hold in its place")),
+        |time| Ok((time, format!("`timeouts` of {route}"))),
+    ))
 }
+
+/// A time and the route that has it, or why there is no one time.
+pub type Timeout = Option<Result<(Duration, String), String>>;
 
 /// The rules of a route that are meant.
 fn rules<'n>(route: &'n Node, target: Target<'n>) -> impl Iterator<Item = &'n Node> {

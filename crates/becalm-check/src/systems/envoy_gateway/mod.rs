@@ -135,21 +135,8 @@ pub(super) fn read(reading: &mut Reading<'_>, resources: &Resources<'_>) {
     let mut draft = Draft::of(policy.budget(Budget::concurrency(0.0, AT_ONCE)), KEYS);
     let retries = reading.whole(retry.get("numRetries"), "a number of retries");
     draft.told_retries(retries);
-    times(reading, &mut draft, spec, per_retry);
-    if let Some((time, route)) = attached::timeout(reading, resources) {
-        let how = format!("`timeouts` of {route}");
-        match time {
-            Some(time) => draft.deadline(Told::Is(time, key.span)),
-            None => draft.lose(
-                "requestTimeout",
-                format!("{how} hold in its place for some rules"),
-                None,
-            ),
-        }
-        if time.is_some() {
-            draft.origin("deadline", Origin::Derived(key.span, how));
-        }
-    }
+    let of_route = attached::timeout(reading, resources);
+    times(reading, &mut draft, spec, per_retry, (key.span, of_route));
     if let Some(back_off) = back_off {
         self::back_off(reading, &mut draft, back_off);
     }
@@ -193,16 +180,34 @@ fn to_connect(reading: &mut Reading<'_>, draft: &Draft, spec: &Node, at: Span) {
     reading.room_to_connect(draft, &connecting, at);
 }
 
-fn times(reading: &mut Reading<'_>, draft: &mut Draft, spec: &Node, per_retry: Option<&Node>) {
+/// The time-outs; of the route, at this place, before those of the policy.
+fn times(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    spec: &Node,
+    per_retry: Option<&Node>,
+    (at, of_route): (Span, attached::Timeout),
+) {
     let form = "a duration such as 10s";
     let http = spec.at(&["timeout", "http"]);
     let mut read = |node: Option<&Node>| reading.gateway_duration(node, form);
-    let timeout = read(http.and_then(|it| it.get("requestTimeout")));
+    let own = read(http.and_then(|it| it.get("requestTimeout")));
+    let timeout = match &of_route {
+        Some(Ok((time, _))) => Told::Is(*time, at),
+        _ => own,
+    };
     let stream = read(http.and_then(|it| it.get("maxStreamDuration")));
     let each = read(per_retry.and_then(|it| it.get("timeout")));
     let is_by_stream = stream != Told::Absent;
     let whole = timeouts::of_request(reading, draft, timeout, &stream, is_by_stream);
     timeouts::of_attempt(reading, draft, "perRetry.timeout", each, whole);
+    match of_route {
+        Some(Ok((_, how))) if !is_by_stream => {
+            draft.origin("deadline", Origin::Derived(at, how));
+        }
+        Some(Err(why)) => draft.lose("requestTimeout", why, None),
+        _ => {}
+    }
 }
 
 fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, back_off: &Node) {

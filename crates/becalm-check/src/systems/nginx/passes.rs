@@ -73,9 +73,14 @@ pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_,
         return;
     };
     told_elsewhere(reading, known, pass);
-    let attempts = most.map_or(servers.count, |it| it.min(servers.count));
+    let attempts = match most {
+        Some(most) if servers.is_known => most.min(servers.count),
+        // Written on purpose, for servers that are not seen.
+        Some(most) => most,
+        None => servers.count,
+    };
     let asks_for_more = most.is_none_or(|it| it > servers.count);
-    let is_asked_for = next.is_some() || most.is_some() || attempts > 1;
+    let is_asked_for = next.is_some() || attempts > 1;
     if servers.are_names() && asks_for_more && is_asked_for {
         names(reading, pass, name);
     }
@@ -337,7 +342,8 @@ fn told_elsewhere<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<
 /// The servers of an upstream that are names.
 fn names(reading: &mut Reading<'_>, pass: &Pass<'_, '_>, name: &str) {
     let sentence = format!(
-        "{name} has servers by their names: a request makes as many attempts as these have addresses, which are not known here; one stands in for each"
+        "{name} has servers that are names: a request makes as many attempts as there are addresses, which are not known here; `{}_next_upstream_tries` stands in, or one for each",
+        pass.family.prefix
     );
     let remedy = format!("set `{}_next_upstream_tries 2;`", pass.family.prefix);
     reading.find(pass.directive.span(), code::NOT_SEEN, sentence, remedy);

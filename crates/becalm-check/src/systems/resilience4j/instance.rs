@@ -14,33 +14,43 @@ use crate::reading::Reading;
 /// The configurations of a module that instances may stand on.
 pub struct Configs<'n> {
     named: Named<'n>,
-    /// Where one that is in none of the files may be, and what helps.
+    /// Whether those of other documents are not seen.
+    is_alone: bool,
     elsewhere: OnceCell<Option<Elsewhere>>,
 }
 
 type Elsewhere = (String, &'static str);
 
 impl<'n> Configs<'n> {
-    pub fn of(module: Option<&'n Node>) -> Self {
+    pub fn of(module: Option<&'n Node>, is_alone: bool) -> Self {
         Self {
             named: named(module, &["configs"]),
+            is_alone,
             elsewhere: OnceCell::new(),
         }
     }
-}
 
-fn elsewhere(document: &Document<'_>) -> Option<Elsewhere> {
-    #[cfg(test)]
-    LOOKED_AT.set(LOOKED_AT.get() + document.tree.map_or(0, |it| it.entries().len() as u64));
-    if let Some(import) = imports(document) {
-        let sentence = format!("`spring.config.import` takes `{import}` as well");
-        return Some((
-            sentence,
-            "check that file as well, or what the server of it gives",
-        ));
+    /// Where a config that is in none of the files may be, and what helps.
+    fn elsewhere(&self, document: &Document<'_>) -> Option<&Elsewhere> {
+        let found = self.elsewhere.get_or_init(|| {
+            #[cfg(test)]
+            LOOKED_AT
+                .set(LOOKED_AT.get() + document.tree.map_or(0, |it| it.entries().len() as u64));
+            if self.is_alone {
+                let sentence = "the document is read without the others of the file".to_owned();
+                return Some((sentence, "split the file"));
+            }
+            if let Some(import) = imports(document) {
+                let sentence = format!("`spring.config.import` takes `{import}` as well");
+                let remedy = "check that file as well, or what the server of it gives";
+                return Some((sentence, remedy));
+            }
+            let sentence = "a file of a profile is read on top of the one without".to_owned();
+            let remedy = "name that file as well, such as application.yml";
+            lacks_base(document).then_some((sentence, remedy))
+        });
+        found.as_ref()
     }
-    let sentence = "a file of a profile is read on top of the one without".to_owned();
-    lacks_base(document).then_some((sentence, "name that file as well, such as application.yml"))
 }
 
 /// Configs or instances by their names.
@@ -74,7 +84,6 @@ impl<'n> Levels<'n> {
         given: &'n Node,
     ) -> Self {
         let of_name = |name: &str| configs.named.get(name).copied();
-        let elsewhere = |document| configs.elsewhere.get_or_init(|| elsewhere(document));
         let has_default = reading.version != "1.7";
         let mut levels = vec![given];
         let (mut name, mut top) = (name.to_owned(), given);
@@ -86,11 +95,9 @@ impl<'n> Levels<'n> {
                     let found = of_name(said);
                     let is_again = found
                         .is_some_and(|(_, it)| levels.iter().any(|level| std::ptr::eq(*level, it)));
-                    let elsewhere = match found {
-                        Some(_) => &None,
-                        None => elsewhere(&reading.document),
-                    };
-                    if let (None, Some((where_, remedy))) = (found, elsewhere) {
+                    let is_missing = found.is_none();
+                    let elsewhere = is_missing.then(|| configs.elsewhere(&reading.document));
+                    if let Some((where_, remedy)) = elsewhere.flatten() {
                         let sentence = format!(
                             "the config `{said}` is not here, and what it says is not seen: {where_}"
                         );

@@ -156,7 +156,13 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     let default = configs.iter().find(|(key, _)| key.name == "default");
     let default = default.filter(|_| instances.is_empty());
     let told = instances.into_iter().filter(|(key, _)| is_told(key));
-    let (configs, siblings) = (Configs::of(Some(retry)), Siblings::of(all));
+    let (configs, siblings) = {
+        let is_alone = properties.is_alone();
+        (
+            Configs::of(Some(retry), is_alone),
+            Siblings::of(all, is_alone),
+        )
+    };
     for (key, given) in told.chain(default) {
         let name = &*key.name;
         let levels = Levels::of(reading, &configs, name, given);

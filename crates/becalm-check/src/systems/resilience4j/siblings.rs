@@ -91,13 +91,13 @@ pub struct Siblings<'n> {
 }
 
 impl<'n> Siblings<'n> {
-    pub fn of(all: &'n Node) -> Self {
+    pub fn of(all: &'n Node, is_alone: bool) -> Self {
         let limiter = get(all, "timelimiter");
         let both = ["instances", "backends"];
         Self {
             all,
             limiters: named(limiter, &both[..1]),
-            limits: Configs::of(limiter),
+            limits: Configs::of(limiter, is_alone),
             others: OTHERS.map(|(module, ..)| named(get(all, module), &both)),
         }
     }

@@ -65,9 +65,9 @@ impl<'a> Properties<'a> {
         reading.below = properties.below;
         if let (Some(many), Some(own)) = (properties.after, reading.document.tree) {
             let sentence = format!(
-                "what other documents of this file say is not seen here: it is so long that the first {many} alone are read together"
+                "this document is read alone, without the others and the file below: the file is so long that the first {many} are read together"
             );
-            let remedy = "give the profile a file of its own, such as application-prod.yml";
+            let remedy = "split the file";
             reading.find(own.span, code::NOT_SEEN, sentence, remedy);
         }
         Some(properties)
@@ -125,6 +125,11 @@ impl<'a> Properties<'a> {
             below,
             after: is_late.then_some(most),
         })
+    }
+
+    /// Whether what other documents say is not seen.
+    pub const fn is_alone(&self) -> bool {
+        self.after.is_some()
     }
 
     /// A name of a part of the file, with the profile that it is for.

@@ -76,7 +76,7 @@ const REMEDIES: Remedies = &[
     ("no-deadline", "set `timeout: 10s`, as of Traefik 3.7"),
     (
         "waits-exceed-deadline",
-        "lower `attempts` or `initialInterval`: Traefik gives up after 15 minutes, with an empty 200",
+        "lower `attempts` or `initialInterval`: Traefik gives up at `timeout`, and after 15 minutes at the latest",
     ),
     (
         "attempt-timeout-fills-deadline",
