@@ -126,9 +126,12 @@ fn giants() -> Vec<(&'static str, &'static str, String, Duration)> {
 
 /// Lines with a policy or a finding in each of hundreds of thousands of entries. No file that is meant is such: the bar says that none
 /// of them grows faster than its length.
-const LADEN: [&str; 4] = [
+const LADEN: [&str; 7] = [
     "JSON, a finding in each entry",
+    "JSON, one key again and again",
+    "JSON, a field that is not there in each entry",
     "YAML in braces",
+    "nginx",
     "Resilience4j, a config that is not there for each instance",
     "profiles",
 ];
