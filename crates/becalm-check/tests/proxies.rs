@@ -41,32 +41,59 @@ fn nginx_finds_an_upstream_before_a_variable_that_is_a_path() {
     }
 }
 
-/// Run with 1.22.1 and a name of three addresses: three attempts.
+/// Run with 1.22.1 and a name of three addresses: three attempts. A name counts as one server, and a bound stands in for what is not
+/// seen.
 #[test]
 fn a_server_by_its_name_is_of_unknown_number() {
-    let next = "proxy_pass http://app; proxy_next_upstream error;";
-    let one = nginx("server app.internal:80;", next);
-    assert!(
-        has(&one, "not-seen") && !has(&one, "never-retries"),
-        "{one:?}"
+    const NEXT: &str = "proxy_next_upstream error;";
+    const TRIES: &str = "proxy_next_upstream_tries 5;";
+    let one = "server a:3000;";
+    let two = "server a:3000; server b:3000;";
+    for (servers, directives, expected) in [
+        (one, NEXT, &[][..]),
+        (one, TRIES, &[5]),
+        (two, NEXT, &[2]),
+        (two, TRIES, &[5]),
+        (two, "", &[2]),
+    ] {
+        let checked = nginx(servers, &format!("proxy_pass http://app; {directives}"));
+        assert_eq!(attempts(&checked), expected, "{directives}: {checked:?}");
+        let mut findings = checked.findings.iter();
+        let told = findings.find(|it| it.code == "not-seen").expect("told");
+        let stands_in = "which are not known here; `proxy_next_upstream_tries` stands in";
+        assert!(told.sentence.contains(stands_in), "{told:?}");
+        let mut said = checked.findings.iter().map(|it| &*it.sentence);
+        assert!(said.all(|it| !it.contains("today")), "{checked:?}");
+        for code in ["never-retries", "attempts-cut"] {
+            assert!(!has(&checked, code), "{checked:?}");
+        }
+        let mut lost = checked.mappings.iter().flat_map(|it| &it.lost);
+        let is_lost = lost.any(|it| it.what == "server");
+        assert_eq!(is_lost, !expected.is_empty(), "{checked:?}");
+    }
+    let bounded = nginx(two, "proxy_pass http://app; proxy_next_upstream_tries 2;");
+    assert!(!has(&bounded, "not-seen"), "{bounded:?}");
+    assert_eq!(attempts(&bounded), [2]);
+    let address = nginx(
+        "server 10.0.0.1;",
+        &format!("proxy_pass http://app; {NEXT}"),
     );
-    let address = nginx("server 10.0.0.1;", next);
     assert!(has(&address, "never-retries"), "{address:?}");
-    let tries = nginx(
-        "server app.internal:80;",
-        &format!("{next} proxy_next_upstream_tries 3;"),
-    );
-    assert_eq!(
-        (attempts(&tries), has(&tries, "attempts-cut")),
-        (vec![3], false)
-    );
-    assert!(has(&tries, "not-seen"), "{tries:?}");
-    let two = nginx("server a.internal; server b.internal;", next);
-    assert_eq!(attempts(&two), [2]);
-    assert!(
-        two.mappings[0].lost.iter().any(|it| it.what == "server"),
-        "{two:?}"
-    );
+}
+
+#[test]
+fn where_several_words_are_as_near_all_are_named() {
+    let remedy = |word: &str| {
+        let location = format!("proxy_pass http://app; proxy_next_upstream {word};");
+        let mut findings = nginx(TWO, &location).findings.into_iter();
+        findings
+            .find(|it| it.code == "refused")
+            .expect("refused")
+            .remedy
+    };
+    let all = remedy("http_400");
+    assert!(all.starts_with("the words are error, timeout, "), "{all}");
+    assert_eq!(remedy("timout"), "did you mean `timeout`?");
 }
 
 #[test]

@@ -28,8 +28,8 @@ fn until(horizon: u64) -> Scenario {
     scenario
 }
 
-/// The ruling on four runs, and how many were made: of 600 calls so many succeed in a second of the run of a place, where there is
-/// a trigger.
+/// The ruling on four runs, and how many runs were made. Under a trigger, `succeed` says how many of 600 calls succeed in a run, by
+/// its place, and in a second.
 fn ruled(scenario: &Scenario, succeed: impl Fn(usize, u32) -> u32 + Sync) -> (Ruling, u64) {
     ruled_as(scenario, succeed, |_, _| ())
 }

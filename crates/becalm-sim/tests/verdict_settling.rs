@@ -11,8 +11,8 @@ struct Course {
     succeed: [u32; 8],
 }
 
-/// Whether a service that can serve 1 000 requests a second, and gets 500 calls of so many attempts, is on its way. What is not
-/// compared says the opposite: what waits before is little, and much after what is judged.
+/// Whether a service comes back that serves 1,000 requests a second, where each of 500 calls makes this many attempts. The seconds
+/// that are not compared say the opposite: little waits before them, and much after them.
 fn is_settling(course_of: Course, attempts: u32) -> bool {
     let mut run = course(40, 500, attempts, |_| true);
     // The end of what is judged is at 38.7 s, and eight stretches of 3.3 s begin at 12.3 s.
@@ -35,7 +35,7 @@ const STILL: Course = Course {
     succeed: [100; 8],
 };
 
-/// From the longest queue to the shortest, but for so many pairs.
+/// Queues that shrink, and the number of pairs in which one grows.
 const BUT_FOR: [(u32, [u32; 8]); 4] = [
     (2, [8, 7, 6, 5, 3, 2, 4, 1]),
     (3, [8, 7, 6, 5, 2, 3, 4, 1]),

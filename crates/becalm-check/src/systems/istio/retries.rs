@@ -72,7 +72,7 @@ pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, retries
             let how = format!("`{}` without `attempts` switches retries off", key.name);
             let sentence = format!("{how}: a number that is left out is 0");
             draft.origin("attempts", Origin::Derived(key.span, how));
-            // Of a mesh nobody writes it by mistake: without it Istio retries.
+            // A mesh leaves `attempts` out on purpose: without its policy Istio retries.
             if key.name == "retries" {
                 reading.find(key.span, code::NEVER_RETRIES, sentence, "set `attempts`");
             }
