@@ -83,7 +83,14 @@ fn what_is_strict_fails_and_what_cannot_be_read_exits_with_2() {
         "{stderr}"
     );
     assert_eq!(check(&["19-helm-template.yaml"]).0, 2);
-    assert_eq!(check(&["--strict", "19-helm-template.yaml", ENVOY]).0, 2);
+    for flags in [
+        &["--strict", "19-helm-template.yaml", ENVOY][..],
+        &["--strict", "--allow", "template", "19-helm-template.yaml"],
+    ] {
+        for output in ["--all", "--json", "--github"] {
+            assert_eq!(check(&[flags, &[output]].concat()).0, 2, "{flags:?}");
+        }
+    }
 
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in [
@@ -107,8 +114,10 @@ fn what_is_strict_fails_and_what_cannot_be_read_exits_with_2() {
         assert_eq!(output.status.code(), Some(0), "{name}: {output:?}");
     }
     fs::write(folder.path().join("other.yaml"), "a: 1\n").unwrap();
-    let output = becalm(&["check", "--strict", "other.yaml"], folder.path());
-    assert_eq!(output.status.code(), Some(0), "of no system: {output:?}");
+    for (flags, code) in [(&["--strict"][..], 0), (&["--as", "envoy"], 2)] {
+        let output = becalm(&[&["check", "other.yaml"], flags].concat(), folder.path());
+        assert_eq!(output.status.code(), Some(code), "of no system: {output:?}");
+    }
 }
 
 #[test]
@@ -248,6 +257,24 @@ fn layers_multiply_or_are_not_guessed() {
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(stdout.contains("9 attempts at the innermost"), "{output:?}");
     assert!(!stdout.contains("no name says"), "{output:?}");
+    // An outer layer that has given up before the inner one fails the gate.
+    write("slow.yaml", service("payments").replace("1s", "9s"));
+    let gate = [
+        "check",
+        "--strict",
+        "full.yaml",
+        "--allow",
+        "repeats-what-may-be-done",
+    ];
+    for (more, code) in [
+        (&["slow.yaml"][..], 0),
+        (&["slow.yaml", "--layers"], 1),
+        (&["slow.yaml", "--layers", "--allow", "outlives-caller"], 0),
+        (&["two.yaml", "--layers"], 0),
+    ] {
+        let output = becalm(&[&gate, more].concat(), folder.path());
+        assert_eq!(output.status.code(), Some(code), "{more:?}: {output:?}");
+    }
     let output = becalm(
         &["check", "--layers", "full.yaml", "other.yaml"],
         folder.path(),

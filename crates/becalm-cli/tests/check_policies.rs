@@ -59,7 +59,7 @@ fn a_policy_takes_no_checked_files_place_and_its_name_is_plain() {
         text
     );
 
-    for flag in ["--report", "--sarif"] {
+    for flag in ["--report", "--sarif", "--write-baseline"] {
         let output = becalm(&["check", "own.toml", flag, "./own.toml"], folder.path());
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert_eq!(

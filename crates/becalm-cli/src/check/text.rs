@@ -17,6 +17,7 @@ use becalm_sim::verdict::most_attempts;
 use super::frame::{colour, frame, hanging, remedy};
 use super::service::Judged;
 use super::told::{Told, weight};
+use crate::storm;
 use crate::stream::Stream;
 use crate::wording::{filled, filled_within};
 
@@ -351,11 +352,6 @@ pub fn counted(told: &Told<'_>) -> String {
 }
 
 /// The colour of a verdict.
-pub const fn verdict_colour(verdict: Option<Verdict>) -> Colour {
-    match verdict {
-        Some(Verdict::Stable) => Colour::Green,
-        Some(Verdict::Vulnerable | Verdict::TooShort) => Colour::Orange,
-        None => Colour::Muted,
-        Some(_) => Colour::Red,
-    }
+pub fn verdict_colour(verdict: Option<Verdict>) -> Colour {
+    verdict.map_or(Colour::Muted, storm::colour)
 }

@@ -58,16 +58,17 @@ impl<'a> Told<'a> {
     }
 
     /// Each verdict that was given, the worst first, with the names of the policies; of equal policies of a file once.
-    pub fn verdicts(&self) -> Vec<(Option<Verdict>, Vec<&str>)> {
+    pub fn verdicts(&self) -> Vec<(Option<Verdict>, Vec<String>)> {
         let judged = self.judged.iter().flatten();
-        let mut verdicts: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+        let mut verdicts: BTreeMap<_, Vec<String>> = BTreeMap::new();
         let mut seen = HashSet::new();
         for (mapping, judged) in self.checked.mappings.iter().zip(judged) {
-            if seen.insert((judged.verdict, &*mapping.name)) {
-                verdicts
-                    .entry(judged.verdict)
-                    .or_default()
-                    .push(&mapping.name);
+            if seen.insert((judged.verdict, &mapping.file, &mapping.name)) {
+                let names = verdicts.entry(judged.verdict).or_default();
+                names.push(match self.inputs {
+                    [_] => mapping.name.clone(),
+                    _ => format!("{} of {}", mapping.name, mapping.file),
+                });
             }
         }
         verdicts.into_iter().rev().collect()

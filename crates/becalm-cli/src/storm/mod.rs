@@ -33,6 +33,7 @@ use std::process::ExitCode;
 use crate::usage;
 pub use command::Args;
 use command::Request;
+pub use table::colour;
 
 /// `becalm storm`
 pub fn execute(args: Args) -> ExitCode {

@@ -1,5 +1,7 @@
 //! How do tests run `becalm check` on the files of becalm-check?
 
+#![allow(dead_code)] // each test program uses a part
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

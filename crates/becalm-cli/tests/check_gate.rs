@@ -1,0 +1,221 @@
+//! Which policies fail the gate of `becalm check --service`, and does each output name the same ones?
+
+mod check_support;
+
+use std::fs;
+use std::path::Path;
+
+use check_support::becalm;
+use serde_json::Value;
+
+/// A service that retries without a budget keep down.
+const SERVICE: &str = r#"
+horizon = "20s"
+
+[[service]]
+name = "orders"
+time = "exponential:10ms"
+queue = 100
+
+[[population]]
+name = "users"
+target = "orders"
+arrivals = "poisson:40"
+timeout = "200ms"
+
+[[trigger]]
+from = "5s"
+length = "3s"
+effect = "hang"
+service = "orders"
+"#;
+
+/// What other findings there are.
+const OTHERS: [&str; 3] = ["no-budget", "no-jitter", "no-total-time"];
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let eager = "attempts = 4\nbase = \"10ms\"\njitter = \"none\"\nbudget = \"none\"\n";
+    put("service.toml", SERVICE);
+    put("good.toml", "attempts = 1\n");
+    for name in ["bad.toml", "again.toml", "known.toml"] {
+        put(name, eager);
+    }
+    let comment = " # becalm: allow metastable (it is switched off)\n";
+    put("allowed.toml", &eager.replacen('\n', comment, 1));
+    let (code, _) = checked(
+        folder.path(),
+        &["known.toml", "--write-baseline", "baseline.txt"],
+    );
+    assert_eq!(code, 0);
+    folder
+}
+
+/// The exit code of a check with the service and with what else is found let pass, and what it prints.
+fn checked(folder: &Path, more: &[&str]) -> (i32, String) {
+    let mut words = vec!["check", "--as", "becalm", "--service", "service.toml"];
+    words.extend(OTHERS.iter().flat_map(|it| ["--allow", *it]));
+    words.extend(more);
+    let output = becalm(&words, folder);
+    let text = String::from_utf8(output.stdout).unwrap();
+    (output.status.code().unwrap(), text)
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| panic!("JSON: {text}"))
+}
+
+/// The places and levels of what is metastable, in the order of the places.
+fn sorted<'a>(found: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    let mut found: Vec<_> = found.map(|it| format!("{} {}", it.0, it.1)).collect();
+    found.sort();
+    found
+}
+
+fn in_array<'a>(findings: &'a Value, of: impl Fn(&'a Value) -> [&'a Value; 3]) -> Vec<String> {
+    let found = findings.as_array().unwrap().iter().map(of);
+    let found = found.map(|it| it.map(|it| it.as_str().unwrap()));
+    let found = found.filter(|it| it[0] == "metastable");
+    sorted(found.map(|it| (it[1], it[2])))
+}
+
+fn in_json(text: &str) -> Vec<String> {
+    in_array(&json(text)["findings"], |it| {
+        [&it["code"], &it["file"], &it["severity"]]
+    })
+}
+
+fn in_sarif(text: &str) -> Vec<String> {
+    in_array(&json(text)["runs"][0]["results"], |it| {
+        let place = &it["locations"][0]["physicalLocation"]["artifactLocation"];
+        [&it["ruleId"], &place["uri"], &it["level"]]
+    })
+}
+
+fn in_github(text: &str) -> Vec<String> {
+    let lines = text.lines().filter(|it| it.contains(",title=metastable::"));
+    let found = lines.filter_map(|it| it.strip_prefix("::")?.split_once(" file="));
+    sorted(found.filter_map(|(level, rest)| Some((rest.split_once(',')?.0, level))))
+}
+
+/// Of a terminal, `before` the name of the file, and of a page.
+fn in_text(text: &str, before: &str) -> Vec<String> {
+    let found = text.match_indices("[metastable]: ").filter_map(|(at, _)| {
+        let level = text[..at].rsplit(|it: char| !it.is_alphabetic()).next()?;
+        let (_, place) = text[at..].split_once(before)?;
+        Some((place.split_once(':')?.0, level))
+    });
+    sorted(found)
+}
+
+/// Two of the five policies fail it: one comes back, a comment lets one pass, and the baseline knows one.
+#[test]
+fn s1_each_output_names_the_policies_that_fail_the_gate() {
+    let folder = folder();
+    let files = [
+        "good.toml",
+        "bad.toml",
+        "allowed.toml",
+        "known.toml",
+        "again.toml",
+    ];
+    let right = ["again.toml error", "bad.toml error"];
+    let given = [&files[..], &["--strict", "--baseline", "baseline.txt"]].concat();
+    let reports = ["--sarif", "out.sarif", "--report", "page.html"];
+    for (flags, read) in [
+        (&["--all"][..], (|it| in_text(it, "--> ")) as fn(&str) -> _),
+        (&["--json"], in_json),
+        (&["--github"], in_github),
+    ] {
+        let (code, text) = checked(folder.path(), &[&given, &reports[..], flags].concat());
+        assert_eq!(
+            (code, read(&text)),
+            (1, right.map(String::from).into()),
+            "{flags:?}: {text}"
+        );
+        let written = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(in_sarif(&written("out.sarif")), right, "{flags:?}");
+        assert_eq!(
+            in_text(&written("page.html"), "[metastable]: "),
+            right,
+            "{flags:?}"
+        );
+        // The verdict is that of each, whatever lets it pass.
+        if flags == ["--json"] {
+            let mappings = json(&text)["mappings"].clone();
+            let verdicts = mappings.as_array().unwrap().iter();
+            let verdicts: Vec<_> = verdicts
+                .map(|it| it["verdict"]["verdict"].clone())
+                .collect();
+            let down = ["metastable"; 4];
+            assert_eq!(verdicts[1..], down, "{mappings}");
+            assert_ne!(verdicts[0], "metastable");
+        }
+        // The worst is told first, each of a name with its file.
+        if flags == ["--all"] {
+            let words = "\nmetastable: the policy of bad.toml, the policy of allowed.toml, the";
+            let [bad, good] = [words, "\nvulnerable: the policy of good"].map(|it| text.find(it));
+            assert!(bad.is_some() && bad < good, "{text}");
+        }
+    }
+}
+
+#[test]
+fn s1_the_gate_fails_for_one_policy_that_nothing_lets_pass_in_each_output() {
+    let folder = folder();
+    let known = &["--baseline", "baseline.txt"][..];
+    for (files, flags, code) in [
+        (&["good.toml"][..], &["--json"][..], 0),
+        (&["good.toml", "bad.toml"], &["--github"], 1),
+        (&["bad.toml", "good.toml"], &["--json"], 1),
+        (&["bad.toml"], &["--github", "--allow", "metastable"], 0),
+        (&["bad.toml"], &["--allow", "overloaded"], 1),
+        (&["good.toml", "allowed.toml"], &["--quiet"], 0),
+        (&["known.toml"], &["--quiet"], 1),
+        (&["known.toml"], known, 0),
+        (&["known.toml", "bad.toml"], known, 1),
+    ] {
+        let given = [files, flags].concat();
+        let strict = checked(folder.path(), &[&given[..], &["--strict"]].concat());
+        assert_eq!(strict.0, code, "{given:?}: {}", strict.1);
+        assert_eq!(checked(folder.path(), &given).0, 0, "{given:?}");
+    }
+}
+
+/// Of ten thousand policies each has a verdict, though the reports tell of fewer.
+#[test]
+fn s1_the_last_of_very_many_policies_is_judged() {
+    let folder = folder();
+    let route = |retries: &str| {
+        format!("  - {{route: [{{destination: {{host: a}}}}], retries: {{attempts: {retries}}}}}\n")
+    };
+    let head =
+        "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  hosts: [a]\n  http:\n";
+    let last = route("9, perTryTimeout: 200ms, retryOn: 5xx");
+    let text = head.to_owned() + &route("0").repeat(10_000) + &last;
+    fs::write(folder.path().join("mesh.yaml"), text).unwrap();
+    let words = ["check", "mesh.yaml", "--service", "service.toml", "--json"];
+    let output = becalm(&words, folder.path());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(in_json(&text), ["mesh.yaml error"]);
+}
+
+/// It ends before anybody could see what comes of its trigger.
+#[test]
+fn s4_a_scenario_without_a_verdict_is_refused_by_each_judge() {
+    let folder = folder();
+    let short = SERVICE.replace("20s", "8500ms");
+    fs::write(folder.path().join("service.toml"), short).unwrap();
+    for words in [
+        &["check", "good.toml", "--service", "service.toml"][..],
+        &["storm", "service.toml"],
+        &["storm", "tune", "service.toml"],
+        &["storm", "service.toml", "--sweep", "load=1"],
+    ] {
+        let output = becalm(words, folder.path());
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {told}");
+        assert!(told.contains("the horizon of 8.5s is too short"), "{told}");
+    }
+}
