@@ -123,6 +123,7 @@ fn s1_all_that_judge_find_the_same_of_a_policy() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let (mut seen, mut gates) = (BTreeSet::new(), BTreeSet::new());
+    let mut is_changed = false;
     for (load, queue) in [(30, 60), (46, 30)] {
         fs::write(folder.join("service.toml"), service(load, queue)).expect("a file");
         for (name, policy) in POLICIES {
@@ -159,11 +160,16 @@ fn s1_all_that_judge_find_the_same_of_a_policy() {
             assert_eq!(tuned["given_verdict"], verdict, "tune: {name} {load}");
             let recommended = tuned["verdict"].as_str().expect("a verdict");
             assert_eq!(fails, CODES.contains(&recommended), "{recommended}");
+            let policy = tuned["policy"].as_str().expect("a policy");
+            fs::write(folder.join("tuned.toml"), policy).expect("a file");
+            assert_eq!(checked(folder, "tuned.toml").0, recommended, "{policy}");
+            is_changed |= recommended != verdict;
             gates.insert(fails);
             seen.insert(verdict.to_owned());
         }
     }
     assert!(seen.len() >= 3 && gates.len() == 2, "{seen:?} {gates:?}");
+    assert!(is_changed, "no policy is better than the given ones");
 }
 
 /// Three of the four policies are the same, and the fourth is as good.

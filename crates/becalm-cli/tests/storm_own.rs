@@ -105,6 +105,10 @@ fn s2_every_bad_policy_is_shown_beside_its_remedy() {
         assert_eq!(verdict(&compared, bad), "metastable", "{compare}");
         assert_eq!(compared["contenders"][1]["verdict"], "stable", "{compare}");
     }
+    let quick = told(&[&*path, "--runs", "1", "--quick", "--json"]);
+    let quick: Value = serde_json::from_str(&quick).expect("JSON");
+    assert_eq!(verdict(&quick, "own"), "metastable");
+    assert_eq!(quick.get("remedy"), None, "nothing is searched for");
 }
 
 #[test]

@@ -80,3 +80,77 @@ fn watch_for_signals(signal: &Arc<AtomicUsize>) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use becalm_drill::Section;
+    use becalm_report::Page;
+    use clap::Parser as _;
+    use serde::Serialize;
+
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Probe {
+        #[command(flatten)]
+        reports: ReportFlags,
+    }
+
+    /// A drill that is over as it begins: whether it showed what it should, or what broke it.
+    struct Over(Result<bool, Broken>);
+
+    #[derive(Serialize)]
+    struct Shown(bool);
+
+    impl Report for Shown {
+        fn sections(&self) -> Vec<Section> {
+            Vec::new()
+        }
+
+        fn page(&self) -> Page {
+            Page::new("")
+        }
+
+        fn is_as_expected(&self) -> bool {
+            self.0
+        }
+    }
+
+    impl Drill for Over {
+        type Held = bool;
+        type Outcome = Shown;
+
+        fn hold(&self, _: &Show<'_>, signal: &AtomicUsize) -> Result<bool, Broken> {
+            signal.store(15, Ordering::Relaxed);
+            self.0.clone()
+        }
+
+        fn judge(self, held: bool) -> Shown {
+            Shown(held)
+        }
+    }
+
+    #[test]
+    fn s1_a_drill_fails_exactly_where_it_was_strict_and_did_not_show_what_it_should() {
+        let flags = Probe::parse_from(["probe", "--no-html", "--quiet"]).reports;
+        let code = |held, strict| {
+            let code = hold(Over(held), &flags, strict, "becalm drill");
+            code.map(|it| format!("{it:?}"))
+        };
+        let ended = |code: u8| Ok(format!("{:?}", ExitCode::from(code)));
+        for (is_as_expected, strict, failed) in [
+            (true, true, 0),
+            (true, false, 0),
+            (false, false, 0),
+            (false, true, 1),
+        ] {
+            let told = format!("{is_as_expected} {strict}");
+            assert_eq!(code(Ok(is_as_expected), strict), ended(failed), "{told}");
+        }
+        for strict in [true, false] {
+            assert_eq!(code(Err(Broken::Signal), strict), ended(128 + 15));
+            let refused = Err("no".to_owned());
+            assert_eq!(code(Err(Broken::Sentence("no".into())), strict), refused);
+        }
+    }
+}

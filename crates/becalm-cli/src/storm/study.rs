@@ -36,7 +36,8 @@ pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> 
     };
     let is_asked = !flags.compare.is_empty();
     let remedy = |study: &Study, plan: &Plan<'_>| {
-        if flags.sweep.is_some() || flags.quick {
+        // Of a sweep no point has the name of a candidate.
+        if flags.quick {
             return None;
         }
         let of = remedy::patient(&candidates, study, is_asked, subject.is_file())?;
@@ -165,7 +166,63 @@ const THREADS: &str = "--threads";
 
 #[cfg(test)]
 mod tests {
+    use becalm_sim::study::Contender;
+    use clap::Parser as _;
+
+    use super::super::told::tests::told;
     use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Probe {
+        #[command(flatten)]
+        run: RunFlags,
+    }
+
+    /// Whether it exits with 1 under these verdicts, and under this one on a policy that is recommended in place of one that is
+    /// the contrary.
+    fn fails(verdicts: &[Option<Verdict>], recommended: Option<Verdict>, flags: &[&str]) -> bool {
+        let mut told = told();
+        let contenders = verdicts.iter().map(|verdict| {
+            let mut contender = Contender::default();
+            contender.verdict = *verdict;
+            contender
+        });
+        told.study.contenders = contenders.collect();
+        told.recommended = recommended.map(|it| Recommended {
+            file: String::new(),
+            verdict: Some(it),
+            given_verdict: Some([Verdict::Stable, Verdict::Metastable][usize::from(it.is_back())]),
+            reasons: Vec::new(),
+            lines: Vec::new(),
+        });
+        let printed = ExitCode::SUCCESS;
+        let flags = Probe::parse_from([&["probe"], flags].concat()).run;
+        let code = format!("{:?}", Done { told, printed }.code(&flags));
+        assert!(["0", "1"].iter().any(|it| code.contains(it)), "{code}");
+        code == format!("{:?}", ExitCode::FAILURE)
+    }
+
+    #[test]
+    fn s1_one_policy_that_was_not_seen_to_come_back_fails_and_of_a_search_the_recommended_one() {
+        use Verdict::{Metastable, Overloaded, Stable, TooShort, Vulnerable};
+        let strict = |verdicts: &[Option<Verdict>], recommended| {
+            assert!(!fails(verdicts, recommended, &[]), "without --strict");
+            fails(verdicts, recommended, &["--strict"])
+        };
+        for back in [Stable, Vulnerable] {
+            for other in [Metastable, Overloaded, TooShort] {
+                assert!(strict(&[Some(back), Some(other)], None), "{other:?}");
+                assert!(strict(&[Some(other), Some(back)], None), "{other:?}");
+                assert!(strict(&[Some(back)], Some(other)), "{other:?}");
+                assert!(!strict(&[Some(other)], Some(back)), "{other:?}");
+            }
+            assert!(!strict(&[Some(back)], None), "{back:?}");
+        }
+        // What nothing bounds has no verdict, and cannot stay down.
+        assert!(!strict(&[None], None));
+        assert!(!strict(&[None, Some(Stable)], None));
+        assert!(strict(&[None, Some(Metastable)], None));
+    }
 
     #[test]
     fn the_same_is_done_again_with_its_seed_and_any_threads() {
