@@ -183,17 +183,52 @@ fn s1_the_gate_fails_for_one_policy_that_nothing_lets_pass_in_each_output() {
     }
 }
 
+const HEAD: &str =
+    "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  hosts: [a]\n  http:\n";
+
+fn route(retries: &str) -> String {
+    format!("  - {{route: [{{destination: {{host: a}}}}], retries: {{attempts: {retries}}}}}\n")
+}
+
+#[test]
+fn s1_a_baseline_knows_each_finding_as_often_as_it_stands_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let exit = |routes: usize, flags: &[&str]| {
+        let text = HEAD.to_owned() + &route("9, perTryTimeout: 200ms").repeat(routes);
+        fs::write(folder.path().join("mesh.yaml"), text).unwrap();
+        let words = [&["check", "mesh.yaml", "--strict"], flags].concat();
+        becalm(&words, folder.path()).status.code()
+    };
+    assert_eq!(exit(1, &["--write-baseline", "known"]), Some(1));
+    let known = ["--baseline", "known"];
+    assert_eq!([1, 2].map(|it| exit(it, &known)), [Some(0), Some(1)]);
+}
+
+#[cfg(target_os = "linux")] // /dev/full
+#[test]
+fn s1_what_cannot_be_printed_fails() {
+    let folder = folder();
+    for words in [
+        &["check", "good.toml", "--json"][..],
+        &["check", "bad.toml", "--github"],
+        &["storm", "service.toml", "--quick", "--runs", "1"],
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let status = std::process::Command::new(env!("CARGO_BIN_EXE_becalm"))
+            .args(words)
+            .current_dir(folder.path())
+            .stdout(full)
+            .status();
+        assert_eq!(status.unwrap().code(), Some(1), "{words:?}");
+    }
+}
+
 /// Of ten thousand policies each has a verdict, though the reports tell of fewer.
 #[test]
 fn s1_the_last_of_very_many_policies_is_judged() {
     let folder = folder();
-    let route = |retries: &str| {
-        format!("  - {{route: [{{destination: {{host: a}}}}], retries: {{attempts: {retries}}}}}\n")
-    };
-    let head =
-        "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  hosts: [a]\n  http:\n";
     let last = route("9, perTryTimeout: 200ms, retryOn: 5xx");
-    let text = head.to_owned() + &route("0").repeat(10_000) + &last;
+    let text = HEAD.to_owned() + &route("0").repeat(10_000) + &last;
     fs::write(folder.path().join("mesh.yaml"), text).unwrap();
     let words = ["check", "mesh.yaml", "--service", "service.toml", "--json"];
     let output = becalm(&words, folder.path());
