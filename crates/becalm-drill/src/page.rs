@@ -14,22 +14,24 @@ use super::tail::{self, TailOutcome};
 use super::twin;
 use super::variant::Variant;
 use super::wire::Wire;
+use crate::drill::Report as _;
 use becalm_report::policy::{delays, limits, protection};
 
 /// The drill as a self-contained page.
 pub fn page(outcome: &Outcome) -> Page {
     let setup = &outcome.setup;
     let trigger = Human(setup.trigger);
-    let colour = if outcome.judgement.as_expected {
-        Colour::Green
-    } else {
-        Colour::Orange
-    };
+    let is_good = outcome.is_as_expected();
     let page = Page::new(format!(
         "A service hangs for {trigger}: which retries make it a storm?"
     ));
-    let conclusion = &outcome.judgement.conclusion;
-    let (page, rest) = first(page, colour, conclusion, outcome.contenders.last());
+    let others = if is_good == outcome.judgement.as_expected {
+        ""
+    } else {
+        "Another part did not show what it should, and says so below. "
+    };
+    let conclusion = others.to_owned() + &outcome.judgement.conclusion;
+    let (page, rest) = first(page, tone(is_good), &conclusion, outcome.contenders.last());
     let page = page
     .figure(
         &picture::goodput(&outcome.contenders, setup),
@@ -84,6 +86,11 @@ pub fn page(outcome: &Outcome) -> Page {
         .definitions(parameters(outcome))
         .heading("Run it again")
         .code(&outcome.command)
+}
+
+/// The colour of what is read first.
+pub(crate) const fn tone(is_good: bool) -> Colour {
+    [Colour::Orange, Colour::Green][is_good as usize]
 }
 
 /// What is read first, above the fold of a telephone: a few sentences, and the figures of the policy that counts. What
@@ -278,5 +285,23 @@ mod tests {
         ] {
             assert!(html.contains(words), "{words}");
         }
+    }
+
+    #[test]
+    fn s1_what_is_read_first_is_green_exactly_where_every_part_is_as_expected() {
+        let of = |change: fn(&mut Outcome)| {
+            let mut outcome = outcome();
+            change(&mut outcome);
+            let html = page(&outcome).to_html();
+            let (_, first) = html.split_once("bc-conclusion\" style").unwrap();
+            let first = first.split_once("</p>").unwrap().0.to_owned();
+            let is_green = first.contains("--bc-green)");
+            assert_eq!(is_green, outcome.is_as_expected(), "{first}");
+            first.contains("Another part did not")
+        };
+        assert!(!of(|_| ()));
+        assert!(!of(|it| it.judgement.as_expected = false));
+        assert!(of(|it| it.tail.as_mut().unwrap().as_expected = false));
+        assert!(of(|it| it.blip.as_mut().unwrap().as_expected = false));
     }
 }

@@ -1,31 +1,26 @@
 //! What does the report say to someone who was not there?
 
 use becalm::support::Human;
+use becalm_report::Page;
 use becalm_report::format::plain;
-use becalm_report::{Colour, Page};
 
 use super::judgement::Contender;
 use super::outcome::{self, Outcome, table};
 use super::picture;
 use super::variant::Role;
-use crate::page::{SAID, said};
+use crate::page::{SAID, said, tone};
 use crate::show::begun;
 
 /// The drill as a self-contained page.
 pub fn page(outcome: &Outcome) -> Page {
     let (setup, contenders) = (&outcome.setup, &outcome.contenders);
     let judgement = &outcome.judgement;
-    let colour = if judgement.as_expected {
-        Colour::Green
-    } else {
-        Colour::Orange
-    };
     let first = begun(&judgement.conclusion, |it| it.len() <= SAID);
     let page = Page::new(format!(
         "A server of {} WebSockets dies: who comes back?",
         plain(setup.clients.into())
     ))
-    .conclusion(colour, first);
+    .conclusion(tone(judgement.as_expected), first);
     let page = match told_of(contenders) {
         Some(it) => page.figures(it.variant.title, outcome::first_figures(it, setup)),
         None => page,
