@@ -7,6 +7,7 @@ mod node;
 pub(crate) mod properties;
 pub(crate) mod toml;
 mod yaml;
+mod yaml_1_1;
 
 use std::borrow::Cow;
 

@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use granit_parser::{Event, Parser, ScalarStyle};
+use granit_parser::{Event, Parser, ScalarStyle, ScanError};
 
 use super::bounds::DEEPEST;
 use super::comments::blanked;
 use super::json;
 use super::node::{Key, Names, Node, Span, Value};
+use super::yaml_1_1::{Older, Places};
 use crate::hints::holds_retries;
 use crate::template;
 
@@ -58,46 +59,58 @@ pub fn documents(text: &str) -> Read {
 
 /// Those of a text that may be all of YAML.
 fn of_yaml(text: &str) -> Read {
-    let read = parsed(text);
+    let blank = blanked(text);
+    let (read, mut refusals) = parsed(text, &blank, Places::default());
     if read.unread.is_empty() {
         return read;
     }
-    // YAML 1.1 ends lines with these letters, and its readers take a directive that follows a document without `...`.
-    let newer = text.replace(['\u{85}', '\u{2028}', '\u{2029}'], " ");
-    let newer = newer.replace("\n%YAML ", "\n#YAML ");
-    let newer = newer.replace("\n%TAG ", "\n#TAG ");
-    let again = parsed(&newer);
-    if again.unread.len() < read.unread.len() {
-        again
-    } else {
-        read
+    let mut older = Older::new(&blank);
+    let mut again = None;
+    if Older::is_older(text) {
+        let (read, now) = parsed(text, &older.text(), older.places(text));
+        (again, refusals) = (Some(read), now);
+    }
+    while refusals.iter().any(|it| older.mend(it)) {
+        let (read, now) = parsed(text, &older.text(), older.places(text));
+        (again, refusals) = (Some(read), now);
+    }
+    match again {
+        Some(again) if again.unread.len() < read.unread.len() => again,
+        _ => read,
     }
 }
 
-fn parsed(text: &str) -> Read {
-    let blank = blanked(text);
+/// The documents of `shown`, whose places are those of `text`, and what the parser refused.
+fn parsed(text: &str, shown: &str, places: Places) -> (Read, Vec<ScanError>) {
     let options = granit_parser::options! { bom_inside_document_as_content: true };
-    let mut parser = Parser::new_from_str_with_options(&blank, options);
+    let mut parser = Parser::new_from_str_with_options(shown, options);
     let mut trees = Trees::default();
     let mut broken = Vec::new();
+    let mut refusals = Vec::new();
     loop {
         let why = match parser.next_event() {
-            None | Some(Ok((Event::StreamEnd, _))) => return trees.read(text, broken),
-            Some(Ok((event, at))) => match trees.take(event, place(at)) {
-                Ok(()) => continue,
-                Err(sentence) => refused(place(at), sentence),
-            },
+            None | Some(Ok((Event::StreamEnd, _))) => break,
+            Some(Ok((event, at))) => {
+                let at = places.of(place(at));
+                match trees.take(event, at) {
+                    Ok(()) => continue,
+                    Err(sentence) => refused(at, sentence),
+                }
+            }
             Some(Err(error)) => {
                 let at = error.marker();
-                let span = Span::new(at.line().max(1), at.col() + 1, 0);
-                refused(span, &format!("it cannot be parsed: {}", error.info()))
+                let span = places.of(Span::new(at.line().max(1), at.col() + 1, 0));
+                let sentence = format!("it cannot be parsed: {}", error.info());
+                refusals.push(error);
+                refused(span, &sentence)
             }
         };
         broken.push((trees.abandon(why.span.line), why));
         if !matches!(parser.proceed_next_document(), Ok(true)) {
-            return trees.read(text, broken);
+            break;
         }
     }
+    (trees.read(text, broken), refusals)
 }
 
 fn refused(span: Span, sentence: &str) -> Unreadable {

@@ -5,22 +5,6 @@ use tokio::process::Command;
 
 use crate::processes::{installed, is_there};
 
-/// What `PyYAML` reads as YAML 1.1, and the parser refuses as 1.2.
-const OF_1_1: [&str; 6] = [
-    // `'a'# comment`
-    "comments must be separated from other tokens by whitespace",
-    // `!!str!x a`
-    "while scanning a tag, did not find expected whitespace or line break",
-    // `%OTHER` behind a document without `...`: a template may write such lines.
-    "missing explicit document end marker before directive",
-    // `{a:{}}`
-    "':' may not precede any of `[{` in flow mapping",
-    // `- &a: b`
-    "while parsing a block collection, did not find expected '-' indicator",
-    // A line separator between `%YAML` and `---`.
-    "did not find expected <document start>",
-];
-
 async fn files(many: usize, seed: u32) -> Option<Vec<String>> {
     let python = || Command::new(installed("pypi/bin/python"));
     let from = "PyPI's PyYAML into target/pypi";
@@ -54,9 +38,7 @@ async fn are_read(many: usize, seed: u32) {
         let why = findings.find(|it| it.code == "cannot-read")?;
         Some(format!("{text:?}: {}", why.sentence))
     });
-    let is_of_1_1 = |it: &String| OF_1_1.iter().any(|why| it.ends_with(why));
-    let (of_1_1, refused): (Vec<_>, Vec<_>) = refused.partition(is_of_1_1);
-    assert!(of_1_1.len() * 50 <= many, "{}", of_1_1.join("\n"));
+    let refused: Vec<_> = refused.collect();
     assert!(
         refused.is_empty(),
         "{}\n{}",

@@ -19,8 +19,8 @@ pub(super) fn no_bound(case: &Case<'_>) -> Option<String> {
     }
     Some(match smallest_burst(&case.budget) {
         Some(burst) => format!(
-            "neither attempts nor a deadline bounds a call: where all calls fail it ends after \
-             about {} attempts, when the budget is spent; set attempts or a deadline",
+            "the budget alone ends a call: after about {} attempts where all calls fail, and later \
+             where others succeed; set attempts or a deadline",
             burst - burst % 1.0 + 1.0 // `floor` is in std alone
         ),
         None => "neither attempts nor a deadline bounds a call, which may retry for ever; set one"
