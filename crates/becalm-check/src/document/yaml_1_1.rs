@@ -1,7 +1,7 @@
 //! What must change in a text of YAML 1.1, so that a parser of YAML 1.2 reads it?
 //!
-//! The readers of Python, Ruby and older Go follow YAML 1.1. It ends lines with three more letters, and its readers are lenient with
-//! tags, anchors, comments and directives. Each mend is one that the parser's refusal asks for, at the place that it names.
+//! PyYAML follows YAML 1.1. That version ends lines with three more letters, and PyYAML is lenient with tags, anchors, comments and
+//! directives. Each mend is one that the parser's refusal asks for, at the place that it names.
 
 use granit_parser::{ErrorKind as Refusal, ScanError};
 
@@ -151,8 +151,7 @@ impl Older {
             let first = before[at].0;
             self.letters.push(before[at]);
             at += 1;
-            if !begins {
-            } else if matches!(first, '&' | '*') {
+            if begins && matches!(first, '&' | '*') {
                 let name = while_is(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_'));
                 self.letters.extend(&rest[..name]);
                 at += name;
@@ -161,7 +160,7 @@ impl Older {
                     self.letters.push((' ', true));
                     is_changed = true;
                 }
-            } else if first == '!' {
+            } else if begins && first == '!' {
                 let tag = while_is(|it| !it.is_whitespace());
                 let has_brackets = rest[..tag].iter().any(|it| matches!(it.0, '[' | ']' | ','));
                 let masked = rest[..tag]

@@ -77,6 +77,18 @@ const REMEDIES: Remedies = &[
     ),
 ];
 
+/// In `tcp`, which has nothing but a number.
+const OF_TCP: Remedies = &[
+    (
+        "no-budget",
+        "Kuma has no budget of connections; lower the number in `tcp`",
+    ),
+    (
+        "retries-at-once",
+        "Kuma has no wait before a connection; lower the number in `tcp`",
+    ),
+];
+
 /// In `grpc`.
 const OF_GRPC: Remedies = &[("repeats-non-idempotent", ALL_BUT)];
 
@@ -224,6 +236,7 @@ fn of_tcp(
     if draft.policy.attempts <= 1 {
         return;
     }
+    draft.remedies = OF_TCP;
     draft.policy.retry_on = connecting().into();
     let why = "each is bounded by a MeshTimeout, which is another resource".to_owned();
     draft.origin("deadline", Origin::NotExpressible(why));
