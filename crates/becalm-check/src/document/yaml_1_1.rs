@@ -1,6 +1,6 @@
 //! What must change in a text of YAML 1.1, so that a parser of YAML 1.2 reads it?
 //!
-//! PyYAML follows YAML 1.1. That version ends lines with three more letters, and PyYAML is lenient with tags, anchors, comments and
+//! `PyYAML` follows YAML 1.1. That version ends lines with three more letters, and `PyYAML` is lenient with tags, anchors, comments and
 //! directives. Each mend is one that the parser's refusal asks for, at the place that it names.
 
 use granit_parser::{ErrorKind as Refusal, ScanError};
@@ -226,6 +226,7 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
+    use super::super::node::Node;
     use super::super::yaml::documents;
 
     /// The texts of the tree, each with its line and column; an error where a document is refused.
@@ -233,7 +234,7 @@ mod tests {
         let read = documents(text);
         assert!(read.unread.is_empty(), "{text:?}: {:?}", read.unread);
         let mut told = Vec::new();
-        for node in read.documents.iter().flat_map(|it| it.walk()) {
+        for node in read.documents.iter().flat_map(Node::walk) {
             let keys = node
                 .entries()
                 .iter()
@@ -279,9 +280,15 @@ mod tests {
     }
 
     #[test]
-    fn what_no_reader_takes_is_still_refused() {
-        for text in ["a: 1\n%for x\nb: 2\n", "a: 'b\n", "{a: 1", "a: *b: c: d"] {
-            assert_eq!(documents(text).unread.len(), 1, "{text:?}");
+    fn what_no_reader_takes_is_refused_at_its_first_place() {
+        for (text, line) in [
+            ("a: 1\n%for x\nb: 2\n", 2),
+            ("\na: *b: c: d", 2),
+            ("a: 'b'# c\nd: {", 1),
+        ] {
+            let unread = documents(text).unread;
+            let lines: Vec<_> = unread.iter().map(|it| it.why.span.line).collect();
+            assert_eq!(lines, [line], "{text:?}");
         }
     }
 
