@@ -60,18 +60,18 @@ pub fn documents(text: &str) -> Read {
 /// Those of a text that may be all of YAML.
 fn of_yaml(text: &str) -> Read {
     let blank = blanked(text);
-    let (read, mut refusals) = parsed(text, &blank, Places::default());
+    let (read, mut refusals) = parsed(text, &blank, &Places::default());
     if read.unread.is_empty() {
         return read;
     }
     let mut older = Older::new(&blank);
     let mut again = None;
     if Older::is_older(text) {
-        let (read, now) = parsed(text, &older.text(), older.places(text));
+        let (read, now) = parsed(text, &older.text(), &older.places(text));
         (again, refusals) = (Some(read), now);
     }
     while refusals.iter().any(|it| older.mend(it)) {
-        let (read, now) = parsed(text, &older.text(), older.places(text));
+        let (read, now) = parsed(text, &older.text(), &older.places(text));
         (again, refusals) = (Some(read), now);
     }
     match again {
@@ -81,7 +81,7 @@ fn of_yaml(text: &str) -> Read {
 }
 
 /// The documents of `shown`, whose places are those of `text`, and what the parser refused.
-fn parsed(text: &str, shown: &str, places: Places) -> (Read, Vec<ScanError>) {
+fn parsed(text: &str, shown: &str, places: &Places) -> (Read, Vec<ScanError>) {
     let options = granit_parser::options! { bom_inside_document_as_content: true };
     let mut parser = Parser::new_from_str_with_options(shown, options);
     let mut trees = Trees::default();
