@@ -65,16 +65,9 @@ pub fn of<'l>(
     }
     let mut codes = lints.iter().map(|it| it.code);
     let is_told = codes.any(|it| ["no-deadline", "no-bound"].contains(&it));
-    // One setting may help against both.
-    let growth = remedy(system.remedies, "no-growth");
-    let is_helped = growth.is_some()
-        && lints.iter().any(|it| {
-            ["no-jitter", "retries-at-once"].contains(&it.code)
-                && remedy(system.remedies, it.code) == growth
-        });
-    let told = lints.iter().filter(|it| {
-        weight::is_told(mapping, it, &lints) && !(is_helped && it.code == "no-growth")
-    });
+    let told = lints
+        .iter()
+        .filter(|it| weight::is_told(mapping, it, &lints));
     let dangers = told.map(|lint| danger(mapping, is_written, system, lint));
     let unbounded = (is_unbounded && !is_told).then(|| no_total_time(mapping, is_written, system));
     let mut all: Vec<_> = dangers.chain(unbounded).collect();

@@ -93,11 +93,9 @@ const OF_SYSTEM: [code::Code; 7] = [
 
 /// Whether it is told: not what another lint says already, and nothing about answers where none is repeated.
 pub fn is_told(mapping: &Mapping, lint: &Lint, all: &[&Lint]) -> bool {
-    let none_is = |code| all.iter().all(|it| it.code != code);
     match lint.code {
-        "repeats-what-may-be-done" => none_is("repeats-non-idempotent"),
-        "unlimited-without-budget" => none_is("no-bound"),
-        "no-budget" => none_is("unlimited-without-budget"),
+        "repeats-what-may-be-done" => all.iter().all(|it| it.code != "repeats-non-idempotent"),
+        "unlimited-without-budget" => all.iter().all(|it| it.code != "no-bound"),
         "hints-ignored" => !connects_alone(mapping),
         _ => true,
     }

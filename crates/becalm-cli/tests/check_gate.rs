@@ -42,8 +42,8 @@ fn folder() -> tempfile::TempDir {
     for name in ["bad.toml", "again.toml", "known.toml"] {
         put(name, eager);
     }
-    let comment = " # becalm: allow metastable (it is switched off)\n";
-    put("allowed.toml", &eager.replacen('\n', comment, 1));
+    let comment = "# Of orders.\n# becalm: allow metastable (it is switched off)\n";
+    put("allowed.toml", &format!("{comment}{eager}"));
     let (code, _) = checked(
         folder.path(),
         &["known.toml", "--write-baseline", "baseline.txt"],

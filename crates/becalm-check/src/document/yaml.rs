@@ -64,20 +64,18 @@ fn of_yaml(text: &str) -> Read {
     if read.unread.is_empty() {
         return read;
     }
+    let mut best = read;
     let mut older = Older::new(&blank);
-    let mut again = None;
-    if Older::is_older(text) {
+    let mut is_older = Older::is_older(text);
+    while is_older || older.mend(&refusals) {
+        is_older = false;
         let (read, now) = parsed(text, &older.text(), &older.places(text));
-        (again, refusals) = (Some(read), now);
+        refusals = now;
+        if read.unread.len() < best.unread.len() {
+            best = read;
+        }
     }
-    while refusals.iter().any(|it| older.mend(it)) {
-        let (read, now) = parsed(text, &older.text(), &older.places(text));
-        (again, refusals) = (Some(read), now);
-    }
-    match again {
-        Some(again) if again.unread.len() < read.unread.len() => again,
-        _ => read,
-    }
+    best
 }
 
 /// The documents of `shown`, whose places are those of `text`, and what the parser refused.

@@ -7,13 +7,18 @@ use granit_parser::{ErrorKind as Refusal, ScanError};
 
 use super::node::Span;
 
-/// Letters that are parsed again in all, so that a large file is not parsed often.
-const AGAIN: usize = 32 << 20;
+/// Letters that are parsed again in all: of a large file one attempt, of 10 KiB hundreds.
+const AGAIN: usize = 8 << 20;
+
+/// Lines between a directive and `---`.
+const DIRECTIVES: usize = 100;
 
 /// A text, and which of its letters are blanks that were put in.
 pub struct Older {
     letters: Vec<(char, bool)>,
     again: usize,
+    /// Whether a directive became a comment.
+    has_lost_directives: bool,
 }
 
 impl Older {
@@ -25,6 +30,7 @@ impl Older {
         Self {
             letters: text.chars().map(|it| (newer(it), false)).collect(),
             again: 0,
+            has_lost_directives: false,
         }
     }
 
@@ -38,49 +44,63 @@ impl Older {
     }
 
     /// Mends what the parser refused; `false` where no mend is known, or enough was tried.
-    pub fn mend(&mut self, error: &ScanError) -> bool {
+    pub fn mend(&mut self, refusals: &[ScanError]) -> bool {
+        if self.again >= AGAIN {
+            return false;
+        }
         self.again += self.letters.len();
-        self.again <= AGAIN + self.letters.len()
-            && self.mend_at(error.kind(), error.marker().index())
+        let mut blanks = Vec::new();
+        let mut is_changed = false;
+        for it in refusals {
+            match self.mended(it.kind(), it.marker().index()) {
+                Mend::Blank(at) => blanks.push(at),
+                Mend::Written => is_changed = true,
+                Mend::None => {}
+            }
+        }
+        is_changed |= !blanks.is_empty();
+        self.put(blanks);
+        is_changed
     }
 
-    fn mend_at(&mut self, refusal: &Refusal, at: usize) -> bool {
+    fn mended(&mut self, refusal: &Refusal, at: usize) -> Mend {
         match refusal {
             // `'a'# comment`
-            Refusal::CommentNotSeparated => self.put_blank(at),
+            Refusal::CommentNotSeparated => Mend::Blank(at),
             // `{a:[1]}`
-            Refusal::FlowMappingValueAdjacentCollection => self.put_blank(at + 1),
+            Refusal::FlowMappingValueAdjacentCollection => Mend::Blank(at + 1),
             // `- ` and then `| # c` at the line's begin
             Refusal::SimpleKeyExpected if matches!(self.letter(at), Some('|' | '>')) => {
-                self.put_blank(at)
+                Mend::Blank(at)
             }
             // `[-]`
-            Refusal::PlainScalarStartsWithDashFlowIndicator => self.write(at, '_'),
+            Refusal::PlainScalarStartsWithDashFlowIndicator => self.write(at, ['_']),
             // `%TAG` after a document without `...`, or `%OTHER` with letters that 1.2 does not allow
             Refusal::MissingDocumentEndBeforeDirective
             | Refusal::InvalidGlobalTagCharacter
             | Refusal::InvalidTagDirectiveTerminator
             | Refusal::InvalidDirectiveTerminator => self.comment_out(at),
             Refusal::CommentInterceptedScalar => {
-                let after = &self.letters[at.min(self.letters.len())..];
-                let line = after.iter().position(|it| it.0 == '\n');
-                line.is_some_and(|line| self.comment_out(at + line + 1))
+                let mut after = self.letters.iter().skip(at);
+                let line = after.position(|it| it.0 == '\n');
+                line.map_or(Mend::None, |line| self.comment_out(at + line + 1))
             }
-            // `!!str!x a`, or a handle whose `%TAG` is a comment now
+            // A handle whose `%TAG` is a comment now.
+            Refusal::UndeclaredTagHandle if !self.has_lost_directives => Mend::None,
+            // `!!str!x a`
             Refusal::InvalidTagTerminator
             | Refusal::MissingTagUri
             | Refusal::UndeclaredTagHandle
                 if self.letter(at) == Some('!') =>
             {
-                self.mask(at);
-                true
+                self.mask(at)
             }
             // `"\udd00"`
             Refusal::UnpairedLowSurrogate
             | Refusal::MissingLowSurrogate
             | Refusal::InvalidLowSurrogate
             | Refusal::InvalidLowSurrogateHexEscape => self.replace_surrogates(at),
-            _ => self.separate_names(),
+            _ => self.separate_name(at),
         }
     }
 
@@ -88,90 +108,136 @@ impl Older {
         self.letters.get(at).map(|it| it.0)
     }
 
-    fn write(&mut self, at: usize, letter: char) -> bool {
-        let place = self.letters.get_mut(at);
-        place.map(|it| it.0 = letter).is_some()
+    fn write(&mut self, at: usize, letters: impl IntoIterator<Item = char>) -> Mend {
+        for (own, letter) in self.letters.iter_mut().skip(at).zip(letters) {
+            own.0 = letter;
+        }
+        Mend::Written
     }
 
-    fn put_blank(&mut self, at: usize) -> bool {
-        let is_within = at <= self.letters.len();
-        if is_within {
-            self.letters.insert(at, (' ', true));
+    /// Puts a blank before each of these letters.
+    fn put(&mut self, mut blanks: Vec<usize>) {
+        blanks.sort_unstable();
+        let mut blanks = blanks.into_iter().peekable();
+        if blanks.peek().is_none() {
+            return;
         }
-        is_within
+        let before = std::mem::take(&mut self.letters);
+        for (at, letter) in before.into_iter().enumerate() {
+            if blanks.next_if_eq(&at).is_some() {
+                self.letters.push((' ', true));
+            }
+            self.letters.push(letter);
+        }
     }
 
     /// A directive becomes a comment, where `---` follows: other lines with `%` may be those of a template.
-    fn comment_out(&mut self, at: usize) -> bool {
-        let after: String = self.letters[at.min(self.letters.len())..]
-            .iter()
-            .map(|it| it.0)
-            .collect();
-        let mut lines = after
-            .split(['\n', '\r'])
-            .map(|it| it.trim_start_matches('\u{feff}'));
-        let ends = lines.find(|it| !it.starts_with(['%', '#']) && !it.trim().is_empty());
-        after.starts_with('%')
-            && ends.is_some_and(|it| it.starts_with("---"))
-            && self.write(at, '#')
+    fn comment_out(&mut self, at: usize) -> Mend {
+        if self.letter(at) != Some('%') {
+            return Mend::None;
+        }
+        let mut lines = self.letters[at..]
+            .split(|it| is_break(it.0))
+            .take(DIRECTIVES);
+        let is_skipped = |line: &[(char, bool)]| match line.iter().find(|it| it.0 != '\u{feff}') {
+            None | Some(('%' | '#', _)) => true,
+            Some(_) => line.iter().all(|it| it.0.is_whitespace()),
+        };
+        let end = lines.find(|it| !is_skipped(it)).unwrap_or_default();
+        let is_start = end.len() >= 3 && end[..3].iter().all(|it| it.0 == '-');
+        if !is_start {
+            return Mend::None;
+        }
+        self.has_lost_directives = true;
+        self.write(at, ['#'])
     }
 
     /// Gives a tag letters that each reader takes, as many as before.
-    fn mask(&mut self, at: usize) {
-        let rest = self.letters[at..].iter_mut().skip(1);
-        for letter in rest.take_while(|it| !it.0.is_whitespace()) {
-            letter.0 = 'x';
-        }
+    fn mask(&mut self, at: usize) -> Mend {
+        let rest = self.letters[at..].iter().skip(1);
+        let tag = rest.take_while(|it| !it.0.is_whitespace()).count();
+        self.write(at + 1, std::iter::repeat_n('x', tag))
     }
 
-    fn replace_surrogates(&mut self, from: usize) -> bool {
-        let mut is_changed = false;
-        for at in from..self.letters.len().saturating_sub(5) {
-            let here = [at, at + 1, at + 2].map(|it| self.letters[it].0);
-            if matches!(here, ['\\', 'u', 'd' | 'D']) {
-                for (place, letter) in "fffd".chars().enumerate() {
-                    self.letters[at + 2 + place].0 = letter;
+    /// Each half of a pair in the quoted text that begins here is a letter of its own.
+    fn replace_surrogates(&mut self, quote: usize) -> Mend {
+        let half = |at: usize| {
+            let digits: Option<String> = (at + 2..at + 6).map(|it| self.letter(it)).collect();
+            let is_escape = self.letter(at) == Some('\\') && self.letter(at + 1) == Some('u');
+            let code = digits.and_then(|it| u32::from_str_radix(&it, 16).ok());
+            code.filter(|it| is_escape && (0xd800..0xe000).contains(it))
+        };
+        let mut alone = Vec::new();
+        let mut at = quote + 1;
+        while let Some(letter) = self.letter(at).filter(|it| *it != '"') {
+            at += match (half(at), half(at + 6)) {
+                (Some(..0xdc00), Some(0xdc00..)) => 12,
+                (Some(_), _) => {
+                    alone.push(at + 2);
+                    6
                 }
-                is_changed = true;
-            }
+                _ if letter == '\\' => 2,
+                _ => 1,
+            };
         }
-        is_changed
+        let is_changed = !alone.is_empty();
+        for at in alone {
+            self.write(at, "fffd".chars());
+        }
+        if is_changed {
+            Mend::Written
+        } else {
+            Mend::None
+        }
     }
 
-    /// Ends the names of anchors where 1.1 ends them, as in `*a: b`, and takes the brackets from tags.
-    fn separate_names(&mut self) -> bool {
-        let mut is_changed = false;
-        let before = std::mem::take(&mut self.letters);
-        let mut at = 0;
-        while at < before.len() {
-            let last = at.checked_sub(1).map_or('\n', |it| before[it].0);
+    /// In the document that is refused, from this line on: ends the name of the first anchor that 1.1 ends earlier, as in `*a: b`, or
+    /// takes the brackets from the first tag that has some.
+    fn separate_name(&mut self, at: usize) -> Mend {
+        let before = &self.letters[..at.min(self.letters.len())];
+        let line = before.iter().rposition(|it| is_break(it.0));
+        let (mut last, mut quote) = ('\n', None);
+        let mut is_comment = false;
+        for here in line.map_or(0, |it| it + 1)..self.letters.len() {
+            let rest = &self.letters[here..];
+            let letter = rest[0].0;
             let begins = last.is_whitespace() || matches!(last, '[' | '{' | ',' | ':');
-            let rest = &before[at + 1..];
-            let while_is = |of: fn(char) -> bool| rest.iter().take_while(|it| of(it.0)).count();
-            let first = before[at].0;
-            self.letters.push(before[at]);
-            at += 1;
-            if begins && matches!(first, '&' | '*') {
-                let name = while_is(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_'));
-                self.letters.extend(&rest[..name]);
-                at += name;
-                let then = rest.get(name).map(|it| it.0);
-                if name > 0 && matches!(then, Some(':' | '?' | '%' | '@' | '`')) {
-                    self.letters.push((' ', true));
-                    is_changed = true;
+            if is_break(last) {
+                let mark = rest.iter().take(3).map(|it| it.0);
+                if here > at && (mark.clone().eq("---".chars()) || mark.eq("...".chars())) {
+                    break;
                 }
-            } else if begins && first == '!' {
-                let tag = while_is(|it| !it.is_whitespace());
-                let has_brackets = rest[..tag].iter().any(|it| matches!(it.0, '[' | ']' | ','));
-                let masked = rest[..tag]
-                    .iter()
-                    .map(|it| (if has_brackets { 'x' } else { it.0 }, it.1));
-                self.letters.extend(masked);
-                at += tag;
-                is_changed |= has_brackets;
+                is_comment = false;
             }
+            is_comment |= letter == '#' && last.is_whitespace() && quote.is_none();
+            if is_comment {
+            } else if quote == Some(letter) {
+                quote = None;
+            } else if quote.is_none() && begins {
+                let while_is =
+                    |of: fn(char) -> bool| rest[1..].iter().take_while(|it| of(it.0)).count();
+                match letter {
+                    '"' | '\'' => quote = Some(letter),
+                    '&' | '*' => {
+                        let end =
+                            1 + while_is(|it| it.is_ascii_alphanumeric() || "-_".contains(it));
+                        let then = rest.get(end).map(|it| it.0);
+                        if end > 1 && matches!(then, Some(':' | '?' | '%' | '@' | '`')) {
+                            return Mend::Blank(here + end);
+                        }
+                    }
+                    '!' => {
+                        let tag = &rest[1..=while_is(|it| !it.is_whitespace())];
+                        if tag.iter().any(|it| "[],".contains(it.0)) {
+                            return self.mask(here);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            last = letter;
         }
-        is_changed
+        Mend::None
     }
 
     /// Where each line of the changed text was.
@@ -190,9 +256,8 @@ impl Older {
             }
             let was = own.next();
             column += 1;
-            let is_break = *letter == '\n' || *letter == '\r' && self.letter(at + 1) != Some('\n');
-            if is_break {
-                if matches!(was, Some('\n' | '\r')) {
+            if is_break(*letter) && (*letter, self.letter(at + 1)) != ('\r', Some('\n')) {
+                if was.is_some_and(is_break) {
                     (line, column) = (line + 1, 0);
                 }
                 places.starts.push((line, column));
@@ -201,6 +266,17 @@ impl Older {
         }
         places
     }
+}
+
+/// What changed, or is to be put before a letter.
+enum Mend {
+    Blank(usize),
+    Written,
+    None,
+}
+
+fn is_break(letter: char) -> bool {
+    matches!(letter, '\n' | '\r')
 }
 
 /// The places of a changed text in the text as it was.
@@ -228,6 +304,7 @@ impl Places {
 mod tests {
     use super::super::node::Node;
     use super::super::yaml::documents;
+    use super::*;
 
     /// The texts of the tree, each with its line and column; an error where a document is refused.
     fn read(text: &str) -> String {
@@ -248,6 +325,12 @@ mod tests {
         told.join(", ")
     }
 
+    fn refusal_of(text: &str) -> ScanError {
+        let mut parser = granit_parser::Parser::new_from_str(text);
+        let refused = std::iter::from_fn(|| parser.next_event()).find_map(Result::err);
+        refused.expect("it is refused")
+    }
+
     #[test]
     fn what_1_1_allows_is_read_and_its_places_are_those_of_the_file() {
         for (text, told) in [
@@ -263,7 +346,7 @@ mod tests {
             ("a: !!str!x 1\n!a,b c: d", "1:1 a, 2:6 c, 1:12 1, 2:9 d"),
             (
                 "a: \"\\ud83d\\ude00 \\udd00\"\nb: c",
-                "1:1 a, 2:1 b, 1:4 \u{fffd}\u{fffd} \u{fffd}, 2:4 c",
+                "1:1 a, 2:1 b, 1:4 \u{1f600} \u{fffd}, 2:4 c",
             ),
             (
                 "a: &x 1\n*x: 2\nb: [-]",
@@ -293,8 +376,41 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_a_thousand_such_places_is_parsed_a_bounded_number_of_times() {
-        let text = "a: 'b'# c\n".repeat(100_000);
-        assert_eq!(documents(&text).unread.len(), 1);
+    fn what_only_looks_like_1_1_stays_beside_what_is() {
+        for (text, told) in [
+            (
+                "a: &x 1\n*x: 2\nc: \"d !a,b\"",
+                "1:1 a, 1:7 1, 3:1 c, 1:7 1, 2:5 2, 3:4 d !a,b",
+            ),
+            (
+                "x: \"\\udd00\"\na: C:\\ud\nb: 1",
+                "1:1 x, 2:1 a, 3:1 b, 1:4 \u{fffd}, 2:4 C:\\ud, 3:4 1",
+            ),
+            (
+                "x: \"\\udd00 \\\\udata \\ud83d\\ude00\"",
+                "1:1 x, 1:4 \u{fffd} \\udata \u{1f600}",
+            ),
+        ] {
+            assert_eq!(read(text), told, "{text:?}");
+        }
+        let read = documents("a: *x: 'p &y: z' # &w: !a,b\n---\nb: p &y: z");
+        assert_eq!(read.unread.len(), 2);
+        let read = documents("*x: 1\n---\nb: p !y,z\n---\n'a'# b");
+        let texts: Vec<_> = read
+            .documents
+            .iter()
+            .map(|it| it.get("b").and_then(Node::text))
+            .collect();
+        assert_eq!((texts, read.unread.len()), (vec![Some("p !y,z"), None], 1));
+    }
+
+    #[test]
+    fn a_file_is_parsed_again_as_long_as_it_is_short() {
+        for (lines, attempts) in [(4, 4), (1 << 21, 1)] {
+            let mut older = Older::new(&"a: b\n".repeat(lines));
+            let refusal = refusal_of("a: 'b'# c");
+            let tried = (0..4).filter(|_| older.mend(std::slice::from_ref(&refusal)));
+            assert_eq!(tried.count(), attempts);
+        }
     }
 }

@@ -80,7 +80,14 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         let why = format!("what is not written here is as in {preset}");
         draft.lose("preset", why, line_of(text, "preset"));
     }
-    reading.map(draft, "the policy", Vec::new(), Span::new(1, 1, 0));
+    reading.map(draft, "the policy", Vec::new(), begin(text));
+}
+
+/// The first line that is no comment: what is above it may be a comment that lets something pass.
+fn begin(text: &str) -> Span {
+    let is_said = |line: &str| !line.is_empty() && !line.starts_with('#');
+    let at = text.lines().position(|it| is_said(it.trim_start()));
+    Span::new(at.unwrap_or(0) + 1, 1, 0)
 }
 
 /// Where a text is no TOML, and why.
@@ -125,6 +132,13 @@ fn place(text: &str, range: &Range<usize>) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_policy_begins_below_its_comments() {
+        assert_eq!(begin("# a\n\n  # b\nattempts = 2\n").line, 4);
+        assert_eq!(begin("attempts = 2\n# a\n").line, 1);
+        assert_eq!(begin("# a\n").line, 1);
+    }
 
     #[test]
     fn a_key_is_found_where_it_begins() {

@@ -50,15 +50,19 @@ pub(super) const DAPR: System = System {
     },
 };
 
-const EXPONENTIAL: &str = "set `policy: exponential`, whose waits are drawn and grow";
-
 /// What helps against a lint, by its code.
 const REMEDIES: Remedies = &[
     ("no-bound", "set `maxRetries: 3`"),
     ("unlimited-without-budget", "set `maxRetries: 3`"),
     ("retries-at-once", "set `duration: 1s`"),
-    ("no-jitter", EXPONENTIAL),
-    ("no-growth", EXPONENTIAL),
+    (
+        "no-jitter",
+        "set `policy: exponential`, whose waits are drawn",
+    ),
+    (
+        "no-growth",
+        "set `policy: exponential`, or lower `maxRetries`",
+    ),
     (
         "repeats-non-idempotent",
         "leave `retry` out of a target that is called by POST: a target has one policy for all methods",
