@@ -191,53 +191,31 @@ impl Older {
         }
     }
 
-    /// In the document that is refused, from this line on: ends the name of the first anchor that 1.1 ends earlier, as in `*a: b`, or
-    /// takes the brackets from the first tag that has some.
+    /// In the document that is refused: ends the name of an anchor where 1.1 ends it, as in `*a: b`, or takes the brackets from a tag.
+    /// It is the first one from the refused line on, or else the last one before.
     fn separate_name(&mut self, at: usize) -> Mend {
-        let before = &self.letters[..at.min(self.letters.len())];
-        let line = before.iter().rposition(|it| is_break(it.0));
-        let (mut last, mut quote) = ('\n', None);
-        let mut is_comment = false;
-        for here in line.map_or(0, |it| it + 1)..self.letters.len() {
-            let rest = &self.letters[here..];
-            let letter = rest[0].0;
-            let begins = last.is_whitespace() || matches!(last, '[' | '{' | ',' | ':');
-            if is_break(last) {
-                let mark = rest.iter().take(3).map(|it| it.0);
-                if here > at && (mark.clone().eq("---".chars()) || mark.eq("...".chars())) {
-                    break;
-                }
-                is_comment = false;
+        let begins =
+            |it: usize| it == 0 || self.letters.get(it - 1).is_some_and(|it| is_break(it.0));
+        let is_mark = |it: &usize| {
+            let mark = || self.letters.iter().skip(*it).take(3).map(|it| it.0);
+            begins(*it) && (mark().eq("---".chars()) || mark().eq("...".chars()))
+        };
+        let line = (0..=at).rev().find(|it| begins(*it)).unwrap_or(0);
+        let first = (0..=line).rev().find(is_mark).unwrap_or(0);
+        let end = (at + 1..self.letters.len()).find(is_mark);
+        let names = names(&self.letters[..end.unwrap_or(self.letters.len())], first);
+        let mut last = None;
+        for name in names {
+            last = Some(name);
+            if name.0 >= line {
+                break;
             }
-            is_comment |= letter == '#' && last.is_whitespace() && quote.is_none();
-            if is_comment {
-            } else if quote == Some(letter) {
-                quote = None;
-            } else if quote.is_none() && begins {
-                let while_is =
-                    |of: fn(char) -> bool| rest[1..].iter().take_while(|it| of(it.0)).count();
-                match letter {
-                    '"' | '\'' => quote = Some(letter),
-                    '&' | '*' => {
-                        let end =
-                            1 + while_is(|it| it.is_ascii_alphanumeric() || "-_".contains(it));
-                        let then = rest.get(end).map(|it| it.0);
-                        if end > 1 && matches!(then, Some(':' | '?' | '%' | '@' | '`')) {
-                            return Mend::Blank(here + end);
-                        }
-                    }
-                    '!' => {
-                        let tag = &rest[1..=while_is(|it| !it.is_whitespace())];
-                        if tag.iter().any(|it| "[],".contains(it.0)) {
-                            return self.mask(here);
-                        }
-                    }
-                    _ => {}
-                }
-            }
-            last = letter;
         }
-        Mend::None
+        match last {
+            Some((_, Name::Ends(at))) => Mend::Blank(at),
+            Some((at, Name::Tag)) => self.mask(at),
+            None => Mend::None,
+        }
     }
 
     /// Where each line of the changed text was.
@@ -266,6 +244,52 @@ impl Older {
         }
         places
     }
+}
+
+/// A name that ends elsewhere in 1.2.
+#[derive(Clone, Copy)]
+enum Name {
+    /// An anchor, and where 1.1 ends it.
+    Ends(usize),
+    /// A tag with brackets.
+    Tag,
+}
+
+/// Those of a text from this letter on, out of quotes and comments, each with where it begins.
+fn names(text: &[(char, bool)], from: usize) -> impl Iterator<Item = (usize, Name)> {
+    let mut last = '\n';
+    let mut quote = None;
+    let mut is_comment = false;
+    let within = text.iter().enumerate().skip(from);
+    within.filter_map(move |(here, &(letter, _))| {
+        let before = std::mem::replace(&mut last, letter);
+        let begins = before.is_whitespace() || "[{,:".contains(before);
+        is_comment &= !is_break(before);
+        is_comment |= letter == '#' && before.is_whitespace() && quote.is_none();
+        if is_comment || quote.is_some() || !begins {
+            quote = quote.filter(|it| *it != letter || is_comment);
+            return None;
+        }
+        let rest = &text[here + 1..];
+        let while_is = |of: fn(char) -> bool| rest.iter().take_while(|it| of(it.0)).count();
+        match letter {
+            '"' | '\'' => quote = Some(letter),
+            '&' | '*' => {
+                let name = while_is(|it| it.is_ascii_alphanumeric() || "-_".contains(it));
+                let then = rest
+                    .get(name)
+                    .filter(|it| name > 0 && ":?%@`".contains(it.0));
+                return then.map(|_| (here, Name::Ends(here + 1 + name)));
+            }
+            '!' => {
+                let tag = &rest[..while_is(|it| !it.is_whitespace())];
+                let has_brackets = tag.iter().any(|it| "[],".contains(it.0));
+                return has_brackets.then_some((here, Name::Tag));
+            }
+            _ => {}
+        }
+        None
+    })
 }
 
 /// What changed, or is to be put before a letter.
