@@ -260,13 +260,14 @@ fn names(text: &[(char, bool)], from: usize) -> impl Iterator<Item = (usize, Nam
     let mut last = '\n';
     let mut quote = None;
     let mut is_comment = false;
+    let mut until = from;
     let within = text.iter().enumerate().skip(from);
     within.filter_map(move |(here, &(letter, _))| {
         let before = std::mem::replace(&mut last, letter);
         let begins = before.is_whitespace() || "[{,:".contains(before);
         is_comment &= !is_break(before);
         is_comment |= letter == '#' && before.is_whitespace() && quote.is_none();
-        if is_comment || quote.is_some() || !begins {
+        if is_comment || quote.is_some() || !begins || here < until {
             quote = quote.filter(|it| *it != letter || is_comment);
             return None;
         }
@@ -283,6 +284,7 @@ fn names(text: &[(char, bool)], from: usize) -> impl Iterator<Item = (usize, Nam
             }
             '!' => {
                 let tag = &rest[..while_is(|it| !it.is_whitespace())];
+                until = here + tag.len() + 1;
                 let has_brackets = tag.iter().any(|it| "[],".contains(it.0));
                 return has_brackets.then_some((here, Name::Tag));
             }
@@ -426,6 +428,15 @@ mod tests {
             .map(|it| it.get("b").and_then(Node::text))
             .collect();
         assert_eq!((texts, read.unread.len()), (vec![Some("p !y,z"), None], 1));
+    }
+
+    #[test]
+    fn a_line_of_tags_is_gone_through_once() {
+        let text = format!("a: {}\nb: {{", "!,".repeat(100_000));
+        let refused = [refusal_of(&text)];
+        let letters: Vec<_> = text.chars().map(|it| (it, false)).collect();
+        assert_eq!(names(&letters, 0).count(), 1);
+        assert!(Older::new(&text).mend(&refused));
     }
 
     #[test]
