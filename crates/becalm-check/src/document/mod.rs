@@ -3,6 +3,7 @@
 mod bounds;
 mod comments;
 mod json;
+mod names_1_1;
 mod node;
 pub(crate) mod properties;
 pub(crate) mod toml;
