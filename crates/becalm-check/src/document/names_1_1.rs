@@ -86,10 +86,11 @@ impl State {
             '"' | '\'' if begins => self.quote = Some(letter),
             '&' | '*' if begins => {
                 let is_name = |it: &char| it.is_ascii_alphanumeric() || "-_".contains(*it);
-                let end = here + 1 + rest.clone().take_while(is_name).count();
-                let then = rest.skip_while(is_name).next();
+                let name = rest.clone().take_while(is_name).count();
+                let end = here + 1 + name;
                 (self.until, self.may_begin) = (end, true);
-                let ends = end > here + 1 && then.is_some_and(|it| ":?%@`".contains(it));
+                let then = rest.clone().nth(name);
+                let ends = name > 0 && then.is_some_and(|it| ":?%@`".contains(it));
                 return ends.then_some((here, Name::Ends(end)));
             }
             '!' if begins => {
