@@ -1,7 +1,8 @@
 //! What must change in a text of YAML 1.1, so that a parser of YAML 1.2 reads it?
 //!
 //! `PyYAML` follows YAML 1.1. That version ends lines with three more letters, and `PyYAML` is lenient with tags, anchors, comments and
-//! directives. Each mend is one that the parser's refusal asks for, at the place that it names.
+//! directives. Each mend is one that the parser's refusal asks for, at the place that it names; where its cause may be elsewhere, at an
+//! anchor or a tag of the same document.
 
 use granit_parser::{ErrorKind as Refusal, ScanError};
 
