@@ -13,6 +13,7 @@ use crate::file::File;
 use crate::finding::Finding;
 use crate::hints::holds_retries;
 use crate::mapping::Mapping;
+use crate::mentioned::Mentioned;
 use crate::parsed::{Parsed, TREES, is_named};
 use crate::reading::Reading;
 use crate::severity::Severity;
@@ -129,10 +130,12 @@ fn unread(
     checked: &mut Checked,
 ) {
     // Most files have nothing that may be unread.
-    let told = LazyCell::new(|| told(checked));
-    let mut found = Vec::new();
+    let told = LazyCell::new(|| Mentioned::of(checked));
+    let mut found = Checked::default();
+    found.tally.every = checked.tally.every;
     for ((file, read), systems) in files.iter().zip(read).zip(all) {
-        let told = |span: Span| told.get(file.name).is_some_and(|it| it.contains(&span));
+        let here = LazyCell::new(|| told.in_file(file.name));
+        let told = |span: Span| here.binary_search(&span).is_ok();
         for (tree, rows) in read
             .trees
             .iter()
@@ -145,35 +148,7 @@ fn unread(
         }
     }
     drop(told);
-    for finding in found {
-        checked.push(finding);
-    }
-}
-
-/// The places of each file that findings are about already.
-fn told(checked: &Checked) -> HashMap<&str, HashSet<Span>> {
-    let mut told: HashMap<&str, HashSet<Span>> = HashMap::new();
-    let names = code::ALL.iter().filter(|it| **it != code::NO_TOTAL_TIME);
-    let names: HashSet<&str> = names.map(|it| it.name).collect();
-    for it in &checked.findings {
-        if names.contains(it.code) {
-            told.entry(&*it.file).or_default().insert(it.span);
-        }
-    }
-    for (file, beyond) in checked.tally.beyond.iter() {
-        let beyond = beyond.iter().filter(|it| names.contains(it.kind.0));
-        told.entry(file)
-            .or_default()
-            .extend(beyond.map(|it| it.span));
-    }
-    for it in &checked.mappings {
-        let lost = it.lost.iter().filter_map(|it| it.span);
-        told.entry(&*it.file).or_default().extend(lost);
-    }
-    for (file, lost) in &checked.tally.lost {
-        told.entry(&**file).or_default().extend(lost);
-    }
-    told
+    checked.take_more(found);
 }
 
 fn of_file<'a>(
@@ -273,7 +248,7 @@ fn of_trees<'a>(
             is_known = true;
             keys_that_stand_twice(file, tree, found);
         } else {
-            is_known |= unread::of_unknown(file.name, tree, &mut found.findings);
+            is_known |= unread::of_unknown(file.name, tree, found);
         }
     }
     is_known
@@ -366,7 +341,7 @@ fn of_toml<'a>(
         return;
     }
     let mut trees = read.trees.iter();
-    if !trees.any(|it| unread::of_unknown(file.name, it, &mut found.findings)) {
+    if !trees.any(|it| unread::of_unknown(file.name, it, found)) {
         unknown(file, Span::new(1, 1, 0), found);
     }
 }

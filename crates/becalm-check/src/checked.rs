@@ -65,6 +65,17 @@ impl Checked {
         self.tally.add_mappings(inner.more_mappings);
     }
 
+    /// Takes what was found apart from it, kept or counted.
+    pub(crate) fn take_more(&mut self, mut more: Self) {
+        more.findings.drain(..).for_each(|it| self.push(it));
+        for (file, beyond) in more.tally.beyond.iter() {
+            for it in beyond {
+                self.tally.count(it.kind);
+                self.tally.beyond.add(file, *it);
+            }
+        }
+    }
+
     /// How much there is, which grows with all that is found.
     pub(crate) fn size(&self) -> [usize; 4] {
         [

@@ -79,13 +79,19 @@ pub(crate) struct Tally {
 impl Tally {
     /// Whether one more of this kind is kept.
     pub fn keeps(&mut self, kind: Kind) -> bool {
+        let many = self.count(kind);
+        self.every || many <= MOST
+    }
+
+    /// Counts one of this kind, and says how many there are.
+    pub fn count(&mut self, kind: Kind) -> usize {
         let at = self.of.iter().position(|(it, _)| *it == kind);
         let at = at.unwrap_or_else(|| {
             self.of.push((kind, 0));
             self.of.len() - 1
         });
         self.of[at].1 += 1;
-        self.every || self.of[at].1 <= MOST
+        self.of[at].1
     }
 
     /// Whether no more of this kind are kept.
@@ -197,7 +203,8 @@ impl All {
             same.entry(&it.file).or_default().insert(Beyond::of(it));
         }
         for (file, mut all) in self.of {
-            all.sort_unstable();
+            // Most stand in their order.
+            all.sort();
             all.dedup();
             let same = same.get(&*file);
             let is_more = |it: &&Beyond| same.is_none_or(|same| !same.contains(it));

@@ -31,6 +31,7 @@ mod lints;
 mod list;
 mod mapping;
 mod meant;
+mod mentioned;
 mod parsed;
 mod reading;
 mod room;

@@ -1,5 +1,6 @@
 //! Which keys of retries have a value where their system reads a mapping? `retries: 3`.
 
+use crate::checked::Checked;
 use crate::document::{Node, Span};
 use crate::finding::Finding;
 use crate::system::System;
@@ -12,7 +13,7 @@ pub fn of_known(
     tree: &Node,
     systems: &[&System],
     told: &dyn Fn(Span) -> bool,
-    found: &mut Vec<Finding>,
+    found: &mut Checked,
 ) {
     for (key, value) in tree.walk().flat_map(Node::entries) {
         if key.asked.get() != Some(true) {

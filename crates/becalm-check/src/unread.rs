@@ -4,6 +4,7 @@
 //! the same to a reader: nothing asks for them.
 
 use crate::chart::is_values;
+use crate::checked::Checked;
 use crate::code;
 use crate::document::{Node, Span};
 use crate::finding::Finding;
@@ -18,7 +19,7 @@ pub fn of_known(
     tree: &Node,
     systems: &[&System],
     told: &dyn Fn(Span) -> bool,
-    found: &mut Vec<Finding>,
+    found: &mut Checked,
 ) {
     let mut left = Gathered::default();
     gather(tree, told, &mut Path::default(), &mut left);
@@ -65,7 +66,7 @@ pub fn of_known(
 }
 
 /// A document of no system that is read; whether there is anything that looks like retries.
-pub fn of_unknown(file: &str, tree: &Node, found: &mut Vec<Finding>) -> bool {
+pub fn of_unknown(file: &str, tree: &Node, found: &mut Checked) -> bool {
     let mut left = Gathered {
         is_unknown: true,
         ..Gathered::default()
@@ -160,7 +161,7 @@ struct Gathered<'n> {
 
 impl Gathered<'_> {
     /// Tells of headers and texts; whether there are any.
-    fn tell(&self, file: &str, found: &mut Vec<Finding>) -> bool {
+    fn tell(&self, file: &str, found: &mut Checked) -> bool {
         if let [first, rest @ ..] = &self.headers[..] {
             let sentence = format!(
                 "by the header `{}`{} Envoy repeats requests, whatever the retries of the route say: no policy here counts it",

@@ -110,6 +110,7 @@ impl Left<'_> {
             all.push(read(self, deep)?);
             self.blank();
             if self.take(end).is_some() {
+                all.shrink_to_fit();
                 return Some(all);
             }
             self.take(b',')?;

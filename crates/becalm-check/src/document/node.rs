@@ -1,6 +1,6 @@
 //! What is a value of a tree, and where does it stand?
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -207,9 +207,18 @@ impl Node {
 
     /// Keys that stand in a mapping a second time.
     pub fn repeated_keys(&self) -> impl Iterator<Item = &Key> {
-        let mut names = std::collections::HashSet::new();
-        let keys = self.entries().iter().map(|(key, _)| key);
-        keys.filter(move |key| !key.name.is_empty() && !names.insert(&*key.name))
+        let entries = self.entries();
+        let mut names = HashSet::new();
+        let keys = entries.iter().map(|(key, _)| key).enumerate();
+        let again = keys.filter(move |(at, key)| {
+            // Most mappings are small, and nothing is hashed.
+            let is_again = match entries.len() {
+                ..=8 => entries[..*at].iter().any(|(it, _)| it.name == key.name),
+                _ => !names.insert(&*key.name),
+            };
+            is_again && !key.name.is_empty()
+        });
+        again.map(|(_, key)| key)
     }
 
     /// All nodes from here on, itself first, in the order of the file.

@@ -292,8 +292,15 @@ impl Trees {
             return Ok(());
         };
         let value = match open.holds {
-            Holds::Items(items) => Value::List(items),
-            Holds::Entries(entries, _) => Value::Table(self.merged(entries)?),
+            Holds::Items(mut items) => {
+                items.shrink_to_fit();
+                Value::List(items)
+            }
+            Holds::Entries(entries, _) => {
+                let mut entries = self.merged(entries)?;
+                entries.shrink_to_fit();
+                Value::Table(entries)
+            }
         };
         let mut span = open.span;
         // In brackets, and on one line.

@@ -61,7 +61,11 @@ pub fn sections(text: &str) -> Result<Vec<Section>, Unreadable> {
 #[derive(Default)]
 struct Reader {
     sections: Vec<Section>,
-    seen: HashSet<(String, String)>,
+    /// The names of all sections.
+    seen: HashSet<String>,
+    /// The names in the last section, and in all that are [`SHARED`].
+    own: HashSet<String>,
+    shared: HashSet<String>,
     /// Of the last section or name; what is indented deeper belongs to that name.
     indent: usize,
     /// Whether the last section or name was a name.
@@ -104,7 +108,8 @@ impl Reader {
             }
             self.is_in_entry = false;
             let name = name.to_owned();
-            let is_new = self.seen.insert((name.clone(), String::new()));
+            self.own.clear();
+            let is_new = self.seen.insert(name.clone());
             if !is_new && name != SHARED {
                 return fail(true, format!("the section `[{name}]` stands twice"));
             }
@@ -125,7 +130,12 @@ impl Reader {
         if name.is_empty() {
             return fail(true, format!("`{words}` has no name"));
         }
-        if !self.seen.insert((section.name.clone(), name.clone())) {
+        let names = if section.name == SHARED {
+            &mut self.shared
+        } else {
+            &mut self.own
+        };
+        if !names.insert(name.clone()) {
             return fail(
                 true,
                 format!("`{name}` stands twice in `[{}]`", section.name),
@@ -191,6 +201,10 @@ mod tests {
             ("[a]\nx", "2: refused: `x` has neither `=` nor `:`"),
             ("[a]\n=1", "2: refused: `=1` has no name"),
             ("[a]\nx=1\nX=2", "3: refused: `x` stands twice in `[a]`"),
+            (
+                "[DEFAULT]\nx=1\n[a]\nx=1\n[b]\nx=1\n[DEFAULT]\nx=1",
+                "8: refused: `x` stands twice in `[DEFAULT]`",
+            ),
             (
                 "[a]\n[b]\n[a]",
                 "3: refused: the section `[a]` stands twice",
