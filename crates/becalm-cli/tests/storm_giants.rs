@@ -61,7 +61,6 @@ const GIANTS: &[(&[Change], &str)] = &[
     ),
     (&[("clients = 30", "clients = 1000000000")], "clients"),
     (&[("clients = 30", "clients = 50000000")], "clients of shop"),
-    (&[("clients = 30", "clients = 10000000")], "clients of shop"),
     (
         &[
             ("\"poisson:360\"", "{ closed = \"0s\" }"),

@@ -2,6 +2,8 @@
 //!
 //! Hidden from the documentation, and no promise to others: it changes with the version that all crates of becalm share.
 
+#[cfg(feature = "std")]
+pub use crate::call::unheld::Unheld;
 pub use crate::causes::{causes, to_the_root, unsaid};
 pub use crate::duration::nanos;
 #[cfg(feature = "http")]

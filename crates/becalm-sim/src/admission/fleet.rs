@@ -1,7 +1,5 @@
 //! What is each client of the herd about to do?
 
-use std::collections::HashMap;
-
 use becalm::Failure;
 use becalm::call::Decision;
 use becalm::support::{Lone, Position};
@@ -25,8 +23,8 @@ pub(super) struct Fleet<'a> {
     clients: Vec<Client>,
     /// When each has lost its connection.
     lost: Vec<u64>,
-    /// The tickets of those who have one.
-    tickets: HashMap<u32, Claims>,
+    /// The ticket of each who has one, up to the last of them.
+    tickets: Vec<Option<Claims>>,
     /// How many of the next events have their clients loaded.
     fetched: usize,
     queue: EventQueue,
@@ -59,7 +57,7 @@ impl<'a> Fleet<'a> {
             most_attempts: herd.most_attempts,
             clients: Vec::with_capacity(herd.clients as usize),
             lost: Vec::with_capacity(herd.clients as usize),
-            tickets: HashMap::new(),
+            tickets: Vec::new(),
             fetched: 0,
             queue: EventQueue::for_pending(herd.clients as usize),
             record: Arrivals {
@@ -121,6 +119,8 @@ impl<'a> Fleet<'a> {
         {
             if let What::Dial(client) | What::HangUp(client) = What::of_bits(what) {
                 seen |= self.clients[client as usize].dials;
+                let ticket = self.tickets.get(client as usize).copied().flatten();
+                seen |= u32::from(ticket.is_some());
             }
             self.fetched += 1;
         }
@@ -145,13 +145,17 @@ impl<'a> Fleet<'a> {
         let client = &mut self.clients[index as usize];
         client.dials += 1;
         self.record.most_dials = self.record.most_dials.max(client.dials);
-        self.tickets.remove(&index)
+        self.tickets.get_mut(index as usize)?.take()
     }
 
     /// Its dial has failed: it dials again when it has decided to, with this ticket.
     pub fn failed(&mut self, index: u32, now: u64, failure: &Failure, ticket: Option<Claims>) {
         if let Some(claims) = ticket {
-            self.tickets.insert(index, claims);
+            let index = index as usize;
+            if self.tickets.len() <= index {
+                self.tickets.resize(self.clients.len(), None);
+            }
+            self.tickets[index] = Some(claims);
         }
         if let Some(next) = self.decide(index, now, failure) {
             self.push(next, What::Dial(index));

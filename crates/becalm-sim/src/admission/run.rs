@@ -1,10 +1,11 @@
 //! When does each client dial, who gets a handshake, and is anybody there when it is done?
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use becalm::Failure;
 use becalm::classify::websocket::classify_handshake;
-use becalm::rng::SplitMix64;
+use becalm::rng::{Random, SplitMix64};
 use becalm::support::Lone;
 use becalm::time::Instant;
 use becalm_admission::{AddressGroup, AdmissionController, Answer, Arrival, Turn, Waiting};
@@ -34,7 +35,7 @@ pub fn run(
     let mut server = Server {
         door,
         controller,
-        waiting: HashMap::new(),
+        waiting: HashMap::default(),
         looks: 0,
         patience: nanos(handshakes.patience),
         cost: 1_000_000_000 / u64::from(handshakes.capacity).max(1),
@@ -58,7 +59,7 @@ struct Server {
     door: Door,
     controller: AdmissionController,
     /// Who waits, and since when.
-    waiting: HashMap<Waiting, (u32, u64)>,
+    waiting: HashMap<Waiting, (u32, u64), BuildHasherDefault<Mixed>>,
     /// When it looks next whose turn it is.
     looks: u64,
     patience: u64,
@@ -161,5 +162,33 @@ impl Server {
             fleet.record.wasted += 1;
             fleet.push(came + self.patience, What::HangUp(client));
         }
+    }
+}
+
+/// Numbers of this run, mixed: nobody chooses them so that they meet, and most of a look-up would be a hash that guards against
+/// that.
+#[derive(Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        self.0 = SplitMix64::new(self.0 ^ number).next_u64();
+    }
+
+    #[inline]
+    fn write_isize(&mut self, number: isize) {
+        self.write_u64(number.unsigned_abs() as u64);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::engine::float;
 use crate::scenario::{Arrivals, Effect, Scenario};
-use crate::world::{Part, Stopped, parts_at_rest, recordings, sum};
+use crate::world::{Part, Stopped, parts_at_most, parts_at_rest, recordings, sum};
 
 use super::capacity::attempts_in_a_storm;
 use super::load::{accepts, open_rate};
@@ -62,10 +62,12 @@ impl TooMuch {
             let field = largest(&fields(scenario));
             return Self::Pace { field };
         }
-        let parts = parts(scenario);
-        let part = parts.iter().max_by_key(|it| it.bytes);
+        // What is there from the beginning, or else what comes as calls fail.
+        let most_of = |parts: Vec<Part>| parts.into_iter().max_by_key(|it| it.bytes);
+        let mut parts = [parts(scenario), parts_at_most(scenario)].into_iter();
+        let part = parts.find_map(|it| most_of(it).filter(|it| it.bytes > most / 2));
         let field = match part {
-            Some(part) if part.bytes > most / 2 => {
+            Some(part) => {
                 let of = if part.of.is_empty() {
                     String::new()
                 } else {
@@ -81,7 +83,7 @@ impl TooMuch {
                     field => format!("the {field}{of} ({count}){each}"),
                 }
             }
-            _ => format!(
+            None => format!(
                 "what waits (bound the queues, or set time-outs), or {}",
                 largest(&fields(scenario))
             ),

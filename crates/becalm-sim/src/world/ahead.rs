@@ -11,7 +11,7 @@ use becalm::shared::Shared;
 use super::event::{Kind, parts};
 use super::progress::World;
 use super::slab::NOWHERE;
-use super::state::CallSlot;
+use super::state::{CallSlot, Stage};
 use super::trace::Tracer;
 
 /// Events between two looks ahead. The sorted run of the queue is rarely longer than some dozens,
@@ -105,7 +105,7 @@ impl<T: Tracer> World<'_, T> {
 #[inline]
 fn read(slot: &CallSlot) {
     black_box(slot.timer_at);
-    if let Some(call) = &slot.call {
+    if let Stage::Whole(call) = &slot.stage {
         black_box(call.attempt_number());
         black_box(call.next_probe());
     }

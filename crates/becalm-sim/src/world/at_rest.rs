@@ -12,6 +12,8 @@ use super::state::Instance;
 
 /// Bytes of an entry of the event queue, with the room that lists keep for more.
 pub(super) const OF_AN_EVENT: usize = 24;
+/// Bytes of an owner of a state that is not made yet, with the room for where it will be.
+const OF_AN_OWNER: usize = 5;
 /// Counts of a population, of a service, and of each of its calls, in each bucket.
 const COUNTS: (u64, u64, u64) = (9, 8, 2);
 /// Stretches of a run whose latencies are kept apart, and bytes of each as a rule.
@@ -58,6 +60,15 @@ pub(crate) fn recordings(scenario: &Scenario) -> Vec<Part> {
 
 /// Clients, instances, keys, buckets, with what they take.
 pub(crate) fn parts_at_rest(scenario: &Scenario) -> Vec<Part> {
+    parts(scenario, OF_AN_OWNER)
+}
+
+/// The same once calls of every client, and of every instance, have failed.
+pub(crate) fn parts_at_most(scenario: &Scenario) -> Vec<Part> {
+    parts(scenario, OF_AN_OWNER + size_of::<Shared>())
+}
+
+fn parts(scenario: &Scenario, of_an_owner: usize) -> Vec<Part> {
     let bytes = |of: usize| of as u64;
     let part = |of: &str, field, count: u64, each: u64| Part {
         of: of.to_owned(),
@@ -66,13 +77,13 @@ pub(crate) fn parts_at_rest(scenario: &Scenario) -> Vec<Part> {
         bytes: count.saturating_mul(each),
     };
     let shared = |sharing, service: &str| match sharing {
-        Sharing::PerClient => bytes(size_of::<Shared>()),
+        Sharing::PerClient => bytes(of_an_owner),
         Sharing::PerShard => {
             let services = scenario.services.iter();
             let shards = services
                 .filter(|it| it.name == service)
                 .map(|it| it.instances);
-            bytes(size_of::<Shared>()).saturating_mul(shards.map(u64::from).sum())
+            bytes(of_an_owner).saturating_mul(shards.map(u64::from).sum())
         }
         Sharing::Shared => 0,
     };

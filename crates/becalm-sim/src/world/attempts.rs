@@ -1,30 +1,30 @@
 //! What happens to an attempt between its caller and its service? Sent, and left.
 
 use becalm::time::ClockId;
-use becalm::{Attempt, Scope, time::Instant};
+use becalm::{Scope, time::Instant};
 
 use super::arrivals::NEVER;
 use super::event::Kind;
 use super::progress::World;
 use super::slab::NOWHERE;
-use super::state::{Answer, Details, Place, Request, Source};
+use super::state::{Answer, Details, Place, Request, Source, Stage};
 use super::trace::Tracer;
 
 impl<T: Tracer> World<'_, T> {
-    /// An attempt is sent.
-    pub(super) fn send(&mut self, at: u32, attempt: Attempt) {
+    /// The attempt of this number is sent.
+    pub(super) fn send(&mut self, at: u32, number: u32, is_hedge: bool) {
         let slot = &self.calls[at];
         let line = &self.plan.lines[slot.line as usize];
         let timeout = self.now.saturating_add(line.timeout);
         let (source, key, gives_up_at) = (slot.source, slot.key, timeout.min(slot.deadline));
         let has_details = line.has_details;
-        let is_first = attempt.number() == 1;
+        let is_first = number == 1;
         match source {
             Source::Client { population, .. } => {
                 let tally = &mut self.population_tallies[population as usize];
                 tally.attempts += 1;
                 tally.first_tries += u32::from(is_first);
-                tally.hedges += u32::from(attempt.is_hedge());
+                tally.hedges += u32::from(is_hedge);
             }
             Source::Job { service, .. } => {
                 let call = slot.line as usize - self.plan.first_line_of[service as usize];
@@ -33,7 +33,7 @@ impl<T: Tracer> World<'_, T> {
         }
         let delay = self.message(source);
         let scope = if line.is_scoped {
-            self.scope(at, attempt.number(), delay.unwrap_or(0))
+            self.scope(at, number, delay.unwrap_or(0))
         } else {
             Scope::NONE
         };
@@ -43,7 +43,7 @@ impl<T: Tracer> World<'_, T> {
         let request = self.requests.insert(Request {
             serial,
             call: at,
-            number: attempt.number(),
+            number,
             line: slot.line,
             instance: 0,
             work: 0,
@@ -101,8 +101,13 @@ impl<T: Tracer> World<'_, T> {
     fn scope(&mut self, at: u32, number: u32, delay: u64) -> Scope {
         use std::fmt::Write;
         let now = self.now();
-        let call = self.calls[at].call.as_ref();
-        let header = call.and_then(|call| call.scope_of(number).encode(now, ClockId::PROCESS));
+        let slot = &self.calls[at];
+        let scope = match &slot.stage {
+            Stage::Free => Scope::NONE,
+            Stage::First(first) => first.scope(&self.plan.lines[slot.line as usize].fresh),
+            Stage::Whole(call) => call.scope_of(number),
+        };
+        let header = scope.encode(now, ClockId::PROCESS);
         self.header.clear();
         if let Some(header) = header {
             // Writing into a text does not fail.

@@ -10,6 +10,7 @@ use becalm::{
     classify::Cause,
     classify::Verdict,
     scope::Told,
+    support::Unheld,
     time::Instant,
 };
 
@@ -19,7 +20,9 @@ use super::arrivals::NEVER;
 use super::event::Kind;
 use super::progress::World;
 use super::slab::NOWHERE;
-use super::state::{Answer, CallSlot, Phase, PopulationState, Request, ServiceState, Source};
+use super::state::{
+    Answer, CallSlot, Phase, PopulationState, Request, ServiceState, Source, Stage,
+};
 use super::trace::{Caller, Draws, Step, Traced, Tracer};
 
 impl<T: Tracer> World<'_, T> {
@@ -28,7 +31,7 @@ impl<T: Tracer> World<'_, T> {
         &mut self,
         source: Source,
         line: usize,
-        first_shared: usize,
+        first_owner: usize,
         options: CallOptions,
         above: Scope,
     ) -> u32 {
@@ -42,10 +45,25 @@ impl<T: Tracer> World<'_, T> {
         } else {
             0
         };
-        let shared = self.plan.shared(line, first_shared, key);
+        let owner = self.plan.owner(line, first_owner, key);
+        let of = &self.plan.lines[line];
+        let shared = if of.only_deposits && !self.owners.has_state(owner) {
+            &of.fresh
+        } else {
+            self.owners.state(owner, &self.plan.made, &of.fresh)
+        };
         let slot = &mut self.calls[at];
-        slot.shared = Some(shared);
-        slot.call = Some(Call::begin(shared, options, above, now));
+        slot.owner = owner;
+        slot.stage = if let Some(first) = Unheld::begin(shared, &options, above, now) {
+            slot.deadline = nanos(first.deadline());
+            Stage::First(first)
+        } else {
+            let shared = self.owners.state(owner, &self.plan.made, &of.fresh);
+            let call = Call::begin(shared, options, above, now);
+            slot.shared = Some(shared);
+            slot.deadline = nanos(call.deadline());
+            Stage::Whole(call)
+        };
         slot.source = source;
         slot.line = u32::try_from(line).unwrap_or(0);
         slot.number = self.calls_begun;
@@ -55,11 +73,6 @@ impl<T: Tracer> World<'_, T> {
             bucket: self.bucket,
             slice: self.slice,
         };
-        slot.deadline = slot
-            .call
-            .as_ref()
-            .and_then(Call::deadline)
-            .map_or(NEVER, Instant::as_nanos);
         slot.key = key;
         slot.first_request = NOWHERE;
         slot.next_sibling = NOWHERE;
@@ -88,7 +101,7 @@ impl<T: Tracer> World<'_, T> {
     /// A guard has woken a call.
     pub(super) fn woken(&mut self, call: u32) {
         let slot = &self.calls[call];
-        if slot.call.is_some() && slot.phase == Phase::AtGuard {
+        if slot.is_taken() && slot.phase == Phase::AtGuard {
             self.poll_start(call);
         }
     }
@@ -96,11 +109,17 @@ impl<T: Tracer> World<'_, T> {
     fn poll_start(&mut self, at: u32) {
         let now = self.now();
         let slot = &mut self.calls[at];
+        if let Stage::First(_) = slot.stage {
+            slot.phase = Phase::Running;
+            self.tell(at, Step::Started(1));
+            self.send(at, 1, false);
+            return;
+        }
         let may_wait = self.plan.lines[slot.line as usize].may_wait;
         if may_wait && slot.waker.is_none() {
             slot.waker = Some(self.woken.waker(at));
         }
-        let Some(call) = &mut slot.call else {
+        let Stage::Whole(call) = &mut slot.stage else {
             return;
         };
         let nobody = Waker::noop();
@@ -118,7 +137,7 @@ impl<T: Tracer> World<'_, T> {
             Ok(Start::Go(attempt)) => {
                 slot.phase = Phase::Running;
                 self.tell(at, Step::Started(attempt.number()));
-                self.send(at, attempt);
+                self.send(at, attempt.number(), false);
                 self.set_hedge(at);
             }
             Ok(Start::Wait(until)) => {
@@ -148,7 +167,8 @@ impl<T: Tracer> World<'_, T> {
             bits: &mut self.bits,
             listener: PhantomData,
         };
-        if let Some(call) = &mut slot.call {
+        // One that holds nothing has nothing to return.
+        if let Stage::Whole(call) = &mut slot.stage {
             match step {
                 Step::Cut => call.cut(now, &mut random),
                 _ => call.cancel(now, &mut random),
@@ -181,8 +201,17 @@ impl<T: Tracer> World<'_, T> {
 
     pub(super) fn decide(&mut self, at: u32, number: u32, verdict: Verdict) {
         let now = self.now();
+        if let Stage::First(first) = self.calls[at].stage {
+            if matches!(verdict, Verdict::Success) {
+                self.succeed(at, first);
+                self.tell(at, Step::Decided(number, verdict, Decision::Done));
+                self.finish(at, Ok(()));
+                return;
+            }
+            self.make_whole(at, first);
+        }
         let slot = &mut self.calls[at];
-        let Some(call) = &mut slot.call else {
+        let Stage::Whole(call) = &mut slot.stage else {
             return;
         };
         let stream = stream_of(&mut self.populations, &mut self.services, slot.source);
@@ -214,11 +243,38 @@ impl<T: Tracer> World<'_, T> {
         }
     }
 
+    /// The first attempt of a call has succeeded that holds nothing.
+    fn succeed(&mut self, at: u32, first: Unheld) {
+        let slot = &self.calls[at];
+        let line = &self.plan.lines[slot.line as usize];
+        let is_counted = line.only_deposits
+            && !self.owners.has_state(slot.owner)
+            && self.owners.count_success(slot.owner);
+        if !is_counted {
+            let made = &self.plan.made;
+            let shared = self.owners.state(slot.owner, made, &line.fresh);
+            first.succeeded(shared, Instant::from_nanos(self.now));
+        }
+    }
+
+    /// What a call shares matters from here on, and so does all that it knows.
+    fn make_whole(&mut self, at: u32, first: Unheld) {
+        let slot = &mut self.calls[at];
+        let line = &self.plan.lines[slot.line as usize];
+        // Its deadline was fixed at its beginning.
+        let mut options = line.options;
+        options.priority = slot.priority;
+        let made = &self.plan.made;
+        let shared = self.owners.state(slot.owner, made, &line.fresh);
+        slot.shared = Some(shared);
+        slot.stage = Stage::Whole(first.into_call(shared, options));
+    }
+
     /// A call is over: its attempts are left, its place is free, its caller goes on.
     pub(super) fn finish(&mut self, at: u32, ended: Result<(), StopReason>) {
         self.leave_all(at);
         let slot = &mut self.calls[at];
-        slot.call = None;
+        slot.stage = Stage::Free;
         let (source, line, began) = (slot.source, slot.line, slot.began);
         if let Source::Job { request, .. } = source {
             self.unlink_child(request, at);
@@ -258,6 +314,10 @@ impl<T: Tracer> World<'_, T> {
             bits: std::mem::take(&mut self.bits),
         });
     }
+}
+
+fn nanos(deadline: Option<Instant>) -> u64 {
+    deadline.map_or(NEVER, Instant::as_nanos)
 }
 
 /// As `http` classifies a 503 and a 429, with the word of the layers below; for the lists of a policy, these statuses.

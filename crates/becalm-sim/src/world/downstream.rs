@@ -13,7 +13,7 @@ use super::arrivals::NEVER;
 use super::ceiling::STRIDE;
 use super::progress::World;
 use super::slab::NOWHERE;
-use super::state::{Answer, Details, Place, Source};
+use super::state::{Answer, Details, Place, Source, Stage};
 use super::trace::{Step, Tracer};
 
 impl<T: Tracer> World<'_, T> {
@@ -163,7 +163,7 @@ impl<T: Tracer> World<'_, T> {
         self.cancel_call(call, Step::Cancelled);
         self.leave_all(call);
         let slot = &mut self.calls[call];
-        slot.call = None;
+        slot.stage = Stage::Free;
         if let Source::Job { request, .. } = slot.source {
             self.unlink_child(request, call);
         }

@@ -8,7 +8,7 @@ use super::arrivals::NEVER;
 use super::calls::stream_of;
 use super::event::Kind;
 use super::progress::World;
-use super::state::Phase;
+use super::state::{Phase, Stage};
 use super::trace::{Draws, Step, Tracer};
 
 impl<T: Tracer> World<'_, T> {
@@ -18,7 +18,10 @@ impl<T: Tracer> World<'_, T> {
         if !self.plan.lines[slot.line as usize].may_hedge {
             return;
         }
-        let due = slot.call.as_mut().and_then(|call| call.hedge_at(now));
+        let Stage::Whole(call) = &mut slot.stage else {
+            return;
+        };
+        let due = call.hedge_at(now);
         slot.hedge_at = due.map_or(NEVER, Instant::as_nanos);
         let (hedge_at, generation) = (slot.hedge_at, self.calls.generation(at));
         self.schedule(hedge_at, Kind::Hedge, at, generation);
@@ -35,7 +38,7 @@ impl<T: Tracer> World<'_, T> {
         }
         self.events += 1;
         let slot = &mut self.calls[at];
-        let Some(call) = &mut slot.call else {
+        let Stage::Whole(call) = &mut slot.stage else {
             return;
         };
         let stream = stream_of(&mut self.populations, &mut self.services, slot.source);
@@ -47,7 +50,7 @@ impl<T: Tracer> World<'_, T> {
         let started = call.start_hedge(now, &mut random);
         self.tell(at, Step::Hedged(started.map(|attempt| attempt.number())));
         if let Some(attempt) = started {
-            self.send(at, attempt);
+            self.send(at, attempt.number(), true);
             self.set_hedge(at);
         }
     }

@@ -29,6 +29,7 @@ mod event;
 mod hedges;
 mod lane;
 mod network;
+mod owners;
 mod pace;
 mod plan;
 mod progress;
@@ -50,7 +51,7 @@ use progress::World;
 use trace::{Silent, Told, Tracer};
 
 pub use crate::record::Stopped;
-pub(crate) use at_rest::{Part, at_rest, parts_at_rest, recordings, sum};
+pub(crate) use at_rest::{Part, at_rest, parts_at_most, parts_at_rest, recordings, sum};
 pub use ceiling::Ceiling;
 pub use trace::{Caller, Step, Traced};
 

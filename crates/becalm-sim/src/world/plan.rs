@@ -1,11 +1,13 @@
 //! Who calls whom, by number? A scenario with its names looked up, once before a run.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
 use becalm::time::ClockId;
 use becalm::{Policy, call::CallOptions, shared::Shared};
 
+use super::owners::{Made, only_deposits};
 pub(super) use crate::engine::nanos;
 use crate::scenario::{
     Downstream, Population, Routing, Scenario, Service, Sharing, Stale, Variant,
@@ -20,8 +22,10 @@ pub(super) struct Plan<'a> {
     pub callers: Vec<Caller>,
     /// For each service, the first of the lines of its calls.
     pub first_line_of: Vec<usize>,
-    /// All shared states.
-    pub shared: Vec<Shared>,
+    /// Those who have a state that their calls share: a client, an instance, all of them.
+    pub owners: usize,
+    /// Their states, as far as they are made.
+    pub made: Made,
 }
 
 /// A caller, a service and a policy between them.
@@ -35,6 +39,10 @@ pub(super) struct Line {
     /// The policy's deadline, in nanoseconds; `u64::MAX` for none.
     pub deadline: u64,
     pub options: CallOptions,
+    /// The state of an owner whose calls have not begun.
+    pub fresh: Arc<Shared>,
+    /// Whether a call that succeeds at once leaves no more behind than a deposit.
+    pub only_deposits: bool,
     /// Whether a guard may make an attempt wait.
     pub may_wait: bool,
     pub may_hedge: bool,
@@ -51,7 +59,7 @@ pub(super) struct Line {
     /// The first instance from which nothing is refused on its way, and the first of those after it
     /// from which something arrives.
     pub arrives_from: (u32, u32),
-    first_shared: usize,
+    first_owner: usize,
     sharing: Sharing,
     /// The states of each owner: one for each instance of the service, or one.
     shards: u32,
@@ -74,7 +82,8 @@ impl<'a> Plan<'a> {
             lines: Vec::new(),
             callers: Vec::new(),
             first_line_of: Vec::new(),
-            shared: Vec::new(),
+            owners: 0,
+            made: Made::of(0),
         };
         for population in &scenario.populations {
             plan.population(population)?;
@@ -85,13 +94,14 @@ impl<'a> Plan<'a> {
                 plan.downstream(service, downstream)?;
             }
         }
+        plan.made = Made::of(plan.owners);
         Some(plan)
     }
 
     fn population(&mut self, population: &Population) -> Option<()> {
         let first_line = self.lines.len();
         let ends = shares_of(population.clients, &population.variants);
-        let first_shared = self.shared.len();
+        let first_owner = self.owners;
         for (variant, (start, end)) in population.variants.iter().zip(spans(&ends)) {
             let line = self.line(&population.target, &variant.policy, population.timeout)?;
             let shards = self.shards(population.sharing, line.target);
@@ -100,7 +110,7 @@ impl<'a> Plan<'a> {
                 Sharing::Shared => 1,
             };
             self.lines.push(Line {
-                first_shared,
+                first_owner,
                 sharing: population.sharing,
                 shards,
                 options: {
@@ -111,7 +121,7 @@ impl<'a> Plan<'a> {
                 },
                 ..line
             });
-            self.share(&variant.policy, owners.saturating_mul(shards))?;
+            self.owners += owners.saturating_mul(shards) as usize;
         }
         self.callers.push(Caller { first_line, ends });
         Some(())
@@ -125,7 +135,7 @@ impl<'a> Plan<'a> {
             Sharing::Shared => 1,
         };
         self.lines.push(Line {
-            first_shared: self.shared.len(),
+            first_owner: self.owners,
             sharing: downstream.sharing,
             shards,
             propagates: downstream.propagates,
@@ -138,7 +148,8 @@ impl<'a> Plan<'a> {
             ),
             ..line
         });
-        self.share(&downstream.policy, owners.saturating_mul(shards))
+        self.owners += owners.saturating_mul(shards) as usize;
+        Some(())
     }
 
     /// How many states each owner has.
@@ -160,6 +171,13 @@ impl<'a> Plan<'a> {
             timeout: limit(policy.attempt_timeout.or(timeout)),
             deadline: limit(policy.deadline),
             options: CallOptions::new(),
+            // On one clock: deadlines are handed down on it.
+            fresh: Arc::new(
+                Shared::new(policy.clone(), Duration::ZERO)
+                    .ok()?
+                    .on_clock(ClockId::PROCESS),
+            ),
+            only_deposits: only_deposits(policy),
             may_wait: policy.bulkhead.is_some() || policy.rate.is_some(),
             may_hedge: policy.hedge.is_some(),
             is_keyed,
@@ -170,27 +188,13 @@ impl<'a> Plan<'a> {
             propagates: false,
             fails_for_good: false,
             arrives_from: (0, 0),
-            first_shared: 0,
+            first_owner: 0,
             sharing: Sharing::PerClient,
             shards: 1,
         })
     }
 
-    /// All on one clock: deadlines are handed down on it. Twins, so that the policy is in the cache
-    /// once, and not for each of a hundred thousand clients.
-    fn share(&mut self, policy: &Policy, owners: u32) -> Option<()> {
-        let first = Shared::new(policy.clone(), Duration::ZERO).ok()?;
-        let first = first.on_clock(ClockId::PROCESS);
-        let twins = (1..owners).map(|_| first.twin());
-        let twins: Vec<Shared> = twins.collect();
-        if owners > 0 {
-            self.shared.push(first);
-        }
-        self.shared.extend(twins);
-        Some(())
-    }
-
-    /// The line of a client, and the first of its shared states.
+    /// The line of a client, and the first owner of its states.
     #[inline]
     pub fn of_client(&self, population: u32, client: u32) -> (usize, usize) {
         let caller = &self.callers[population as usize];
@@ -205,10 +209,10 @@ impl<'a> Plan<'a> {
             Sharing::PerShard => client as usize * of.shards as usize,
             Sharing::Shared => variant,
         };
-        (line, of.first_shared + at)
+        (line, of.first_owner + at)
     }
 
-    /// The first of the shared states of an instance that calls.
+    /// The first owner of the states of an instance that calls.
     #[inline]
     pub fn of_instance(&self, line: usize, instance: u32) -> usize {
         let of = &self.lines[line];
@@ -217,18 +221,17 @@ impl<'a> Plan<'a> {
             Sharing::PerShard => instance as usize * of.shards as usize,
             Sharing::Shared => 0,
         };
-        of.first_shared + at
+        of.first_owner + at
     }
 
-    /// The state that a call uses which asks for this key.
+    /// Whose state a call uses which asks for this key.
     #[inline]
-    pub fn shared(&self, line: usize, first: usize, key: u64) -> &Shared {
-        let shards = self.lines[line].shards;
-        let at = match shards {
+    pub fn owner(&self, line: usize, first: usize, key: u64) -> usize {
+        let at = match self.lines[line].shards {
             1 => 0,
             shards => shard(key, shards),
         };
-        &self.shared[first + at as usize]
+        first + at as usize
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::mem::size_of;
 
+use becalm::shared::Shared;
 use becalm::time::Instant;
 
 use crate::engine::{EventQueue, Stream};
@@ -14,6 +15,7 @@ use super::at_rest::OF_AN_EVENT;
 use super::ceiling::{Hold, STRIDE};
 use super::event::{Kind, parts, word};
 use super::lane::Lane;
+use super::owners::Owners;
 use super::plan::{Plan, nanos};
 use super::slab::Slab;
 use super::state::{CallSlot, Details, PopulationState, Request, ServiceState, Source, Triggers};
@@ -33,6 +35,7 @@ pub(super) struct World<'a, T> {
     /// One for each line.
     pub(super) lanes: Vec<Lane>,
     pub(super) calls: Slab<CallSlot<'a>>,
+    pub(super) owners: Owners,
     pub(super) requests: Slab<Request>,
     /// By the place of the request, as far as any service asks.
     pub(super) details: Vec<Details>,
@@ -85,6 +88,7 @@ impl<'a, T: Tracer> World<'a, T> {
             soon: VecDeque::new(),
             lanes: plan.lines.iter().map(|_| Lane::default()).collect(),
             calls: Slab::for_about(1 << 10),
+            owners: Owners::of(plan.owners),
             requests: Slab::for_about(1 << 14),
             details: Vec::new(),
             populations: Vec::new(),
@@ -225,7 +229,7 @@ impl<'a, T: Tracer> World<'a, T> {
         }
         let mut under_way = vec![0; self.population_tallies.len()];
         for slot in (0..self.calls.len()).map(|at| &self.calls[at]) {
-            if let (Some(_), Source::Client { population, .. }) = (&slot.call, slot.source) {
+            if let (true, Source::Client { population, .. }) = (slot.is_taken(), slot.source) {
                 under_way[population as usize] += 1;
             }
         }
@@ -281,11 +285,12 @@ impl<T: Tracer> World<'_, T> {
     /// What has come since the beginning.
     fn bytes(&self) -> u64 {
         let calls = self.calls.len() as usize * (size_of::<CallSlot>() + 2 * size_of::<u32>());
+        let states = self.owners.made() as usize * size_of::<Shared>();
         let entry = size_of::<Request>() + 2 * size_of::<u32>() + OF_AN_ENTRY;
         let requests = self.requests.len() as usize * entry;
         let details = self.details.len() * size_of::<Details>();
         let timeouts: usize = self.lanes.iter().map(Lane::len).sum();
         let events = (self.queue.len() + self.soon.len()) * OF_AN_EVENT;
-        (calls + requests + details + timeouts * OF_AN_ENTRY + events) as u64
+        (calls + states + requests + details + timeouts * OF_AN_ENTRY + events) as u64
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::task::Waker;
 
+use becalm::support::Unheld;
 use becalm::{Scope, StopReason, call::Call, shared::Shared, throttle::Priority};
 
 use crate::engine::Stream;
@@ -62,21 +63,39 @@ pub(super) struct CallSlot<'a> {
     pub priority: Priority,
     /// The next call that the same request makes.
     pub next_sibling: u32,
-    /// What the call shares with others of its caller.
+    /// Whose state the call uses.
+    pub owner: usize,
+    /// That state, of a call of which more is known than its first attempt.
     pub shared: Option<&'a Shared>,
-    /// `None` in a free place.
-    pub call: Option<Call<&'a Shared>>,
+    pub stage: Stage<'a>,
     pub began: Began,
     pub number: u64,
     /// Made at the first wait for a guard in this place, and kept.
     pub waker: Option<Waker>,
 }
 
+/// What there is of a call.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant)] // a call stays where it is made
+pub(super) enum Stage<'a> {
+    /// Nothing: its place is free.
+    Free,
+    /// Its first attempt runs, and it holds nothing.
+    First(Unheld),
+    Whole(Call<&'a Shared>),
+}
+
 impl CallSlot<'_> {
+    /// Whether there is a call.
+    pub const fn is_taken(&self) -> bool {
+        !matches!(self.stage, Stage::Free)
+    }
+
     pub const fn empty(source: Source) -> Self {
         Self {
+            owner: 0,
             shared: None,
-            call: None,
+            stage: Stage::Free,
             source,
             line: 0,
             phase: Phase::Waiting,

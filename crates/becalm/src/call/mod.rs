@@ -12,6 +12,8 @@ mod observing;
 mod options;
 mod patience;
 mod start;
+#[cfg(feature = "std")]
+pub(crate) mod unheld;
 
 pub use crate::attempt::Attempt;
 pub use crate::decide::Decision;

@@ -161,6 +161,13 @@ impl Shared {
         self.wants(ENDS)
     }
 
+    /// Whether the budget counts the running calls.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn counts_calls(&self) -> bool {
+        self.wants(COUNTS_CALLS)
+    }
+
     #[inline]
     pub(super) fn wants(&self, bit: u64) -> bool {
         self.wants.load(Ordering::Relaxed) & bit != 0

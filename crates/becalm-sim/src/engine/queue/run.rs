@@ -49,9 +49,12 @@ impl Run {
     #[inline]
     pub fn insert(&mut self, event: Event) -> bool {
         let pending = self.events.get(self.popped..).unwrap_or_default();
-        // Most events are due after those that are here already.
-        let later = pending.iter().rev().take(MOST_MOVED + 1);
-        let later = later.take_while(|pending| pending.at > event.at).count();
+        let later = match pending.last() {
+            Some(last) if last.at > event.at => {
+                pending.len() - pending.partition_point(|pending| pending.at <= event.at)
+            }
+            _ => 0,
+        };
         if later > MOST_MOVED {
             return false;
         }
