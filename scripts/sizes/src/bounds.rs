@@ -4,12 +4,12 @@
 
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
-    ("becalm", 22_150),
+    ("becalm", 22_180),
     ("becalm-cli", 12_800),
     ("becalm-ws", 8_250),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 128_392;
+pub const LINES_OF_ALL: usize = 128_699;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 2;
@@ -21,7 +21,7 @@ pub const CORE: &str = "becalm";
 /// Its public items that the documentation shows.
 pub const REACHABLE: usize = 208;
 /// Its public items that it does not show.
-pub const HIDDEN: usize = 25;
+pub const HIDDEN: usize = 26;
 /// The names at its root.
 pub const ROOT: usize = 26;
 
