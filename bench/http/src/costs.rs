@@ -1,22 +1,17 @@
 //! What does a request cost that is answered at once?
 
-use std::convert::Infallible;
-use std::future::{Ready, ready};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use becalm::Policy;
 use becalm_tower::client::RetryLayer;
 use http_body_util::{Either, Full};
-use hyper::body::Bytes;
-use hyper::{Request, Response};
+use hyper::Request;
 use reqwest::Method;
 use tokio::runtime::Runtime;
-use tower::retry::backoff::{ExponentialBackoffMaker, MakeBackoff};
-use tower::{Layer, Service, ServiceExt, service_fn};
+use tower::{Layer, service_fn};
 
-use crate::clients::judge::Judge;
 use crate::clients::{Client, NAMES, Times, over_hyper};
+use crate::layers::{at_once, calls, tower};
 use crate::server::Server;
 
 const TIMES: Times = Times {
@@ -67,11 +62,6 @@ pub fn print(runtime: &Runtime) {
     server.take_seen();
 
     let becalm = RetryLayer::new(&Policy::default().retrier().expect("a valid policy"));
-    let tower = tower::retry::RetryLayer::new(Judge {
-        retries: 3,
-        backoff: ExponentialBackoffMaker::default().make_backoff(),
-        budget: Arc::default(),
-    });
     let alone: [Row; 3] = [
         (
             "a service that answers at once",
@@ -79,7 +69,7 @@ pub fn print(runtime: &Runtime) {
         ),
         (
             "tower's `retry` alone",
-            calls(runtime, tower.layer(service_fn(at_once)), get),
+            calls(runtime, tower().layer(service_fn(at_once)), get),
         ),
         (
             "becalm-tower alone",
@@ -87,30 +77,6 @@ pub fn print(runtime: &Runtime) {
         ),
     ];
     table(alone, 2000);
-}
-
-fn at_once<B>(_: Request<B>) -> Ready<Result<Response<Full<Bytes>>, Infallible>> {
-    ready(Ok(Response::default()))
-}
-
-/// Makes calls of this service with these requests.
-fn calls<'a, S, B>(
-    runtime: &'a Runtime,
-    service: S,
-    request: impl Fn() -> Request<B> + 'a,
-) -> Box<dyn Fn(u32) + 'a>
-where
-    S: Service<Request<B>> + Clone + 'a,
-{
-    Box::new(move |calls| {
-        let mut service = service.clone();
-        runtime.block_on(async {
-            for _ in 0..calls {
-                let service = service.ready().await.ok().expect("it is ready");
-                drop(service.call(request()).await);
-            }
-        });
-    })
 }
 
 /// Prints the medians of rounds that take turns, over connections that stay, and compares them with the first.

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::future::{Ready, ready};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -32,9 +33,7 @@ const MESSAGE: Bytes = Bytes::from_static(&[0; 5]);
 /// Of a unary call that is answered at once, over a connection that stays: the median of rounds that take turns.
 pub fn print(runtime: &Runtime) {
     let address = start(runtime);
-    let retrier = Policy::default().retrier().expect("a valid policy");
-    let layer = RetryLayer::new(&retrier).idempotent(["/shop.v1.Orders/*"]);
-    let layer = layer.expect("a name");
+    let layer = layer();
     let alone = alone(runtime, &layer);
     println!("\nbecalm-grpc around a channel that answers at once: {alone:.1?} for each call.");
     let (mut bare, mut repeated) = {
@@ -63,14 +62,25 @@ pub fn print(runtime: &Runtime) {
     );
 }
 
+/// Makes calls of a channel that answers at once, by the layer or without.
+pub fn at_once(runtime: &Runtime, is_repeated: bool) -> Box<dyn Fn(u32) + '_> {
+    let layer = layer();
+    Box::new(move |calls| {
+        let rounds = calls / CALLS;
+        if is_repeated {
+            let mut client = Grpc::new(layer.layer(service_fn(answers)));
+            (0..rounds).for_each(|_| drop(round(runtime, &mut client)));
+        } else {
+            let mut client = Grpc::new(service_fn(answers));
+            (0..rounds).for_each(|_| drop(round(runtime, &mut client)));
+        }
+    })
+}
+
 /// What the layer adds around a channel that answers at once.
 fn alone(runtime: &Runtime, layer: &RetryLayer) -> Duration {
-    let at_once = service_fn(|_: hyper::Request<Body>| {
-        let message = Full::new(MESSAGE).with_trailers(std::future::ready(Some(Ok(ok()))));
-        std::future::ready(Ok::<_, Infallible>(Response::new(Body::new(message))))
-    });
-    let mut repeated = Grpc::new(layer.layer(at_once));
-    let mut at_once = Grpc::new(at_once);
+    let mut repeated = Grpc::new(layer.layer(service_fn(answers)));
+    let mut at_once = Grpc::new(service_fn(answers));
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
         times[0].push(round(runtime, &mut at_once));
@@ -78,6 +88,17 @@ fn alone(runtime: &Runtime, layer: &RetryLayer) -> Duration {
     }
     let [bare, repeated] = times.map(median);
     repeated.saturating_sub(bare)
+}
+
+fn layer() -> RetryLayer {
+    let retrier = Policy::default().retrier().expect("a valid policy");
+    let layer = RetryLayer::new(&retrier).idempotent(["/shop.v1.Orders/*"]);
+    layer.expect("a name")
+}
+
+fn answers(_: hyper::Request<Body>) -> Ready<Result<Response<Body>, Infallible>> {
+    let message = Full::new(MESSAGE).with_trailers(ready(Some(Ok(ok()))));
+    ready(Ok(Response::new(Body::new(message))))
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -177,7 +198,7 @@ async fn answer(
     request: hyper::Request<Incoming>,
 ) -> hyper::Result<Response<impl hyper::body::Body<Data = Bytes, Error = Infallible>>> {
     request.into_body().collect().await?;
-    let body = Full::new(MESSAGE).with_trailers(std::future::ready(Some(Ok(ok()))));
+    let body = Full::new(MESSAGE).with_trailers(ready(Some(Ok(ok()))));
     let answer = Response::builder().header("content-type", "application/grpc");
     Ok(answer.body(body).expect("valid"))
 }

@@ -8,7 +8,10 @@ mod behaviours;
 mod clients;
 mod costs;
 mod grpc;
+mod instructions;
+mod layers;
 mod outage;
+mod promises;
 mod server;
 
 use server::Server;
@@ -27,10 +30,16 @@ fn main() {
         .enable_all()
         .build();
     let runtime = runtime.expect("a runtime");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [instructions::COUNTED, part, calls] =
+        arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    {
+        return layers::run(&runtime, part, calls.parse().expect("a number"));
+    }
     let names = PACKAGES.map(|name| format!("{name} {}", version(name)));
     println!("Versions: {}.\n", names.join(", "));
-    let only = std::env::args().nth(1);
-    let is_asked = |part| only.as_deref().is_none_or(|only| only == part);
+    let only = arguments.first().map(String::as_str);
+    let is_asked = |part| only.is_none_or(|only| only == part);
     let local = tokio::task::LocalSet::new();
     let server = Server::start();
     if is_asked("--behaviours") {
@@ -45,6 +54,9 @@ fn main() {
     if is_asked("--costs") {
         costs::print(&runtime);
         grpc::print(&runtime);
+    }
+    if is_asked("--check") && !layers::print(&runtime) {
+        std::process::exit(1);
     }
 }
 

@@ -17,7 +17,7 @@ use super::credentials::Credentials;
 use super::drain::drained;
 use super::failed::Failed;
 use super::redirect::{self, Followed, Redirected};
-use super::shared::{Shared, is_of, write_scope};
+use super::shared::{IDEMPOTENCY_KEY, Shared, is_of, write_scope};
 use super::transport;
 use super::whole::whole;
 
@@ -67,13 +67,16 @@ impl Exchanges<'_> {
         let (mut trip, client) = self.shared.below.begin(request.url(), attempt);
         let (result, followed) = match credentials {
             None => self.send(&client, request).await,
-            Some(credentials) => match self.send_with(&client, credentials, request).await {
-                Err(refused) => {
-                    trip.iter_mut().for_each(Trip::answered);
-                    return Err(refused);
+            // In a box, which no other call pays for.
+            Some(credentials) => {
+                match Box::pin(self.send_with(&client, credentials, request)).await {
+                    Err(refused) => {
+                        trip.iter_mut().for_each(Trip::answered);
+                        return Err(refused);
+                    }
+                    Ok(sent) => sent,
                 }
-                Ok(sent) => sent,
-            },
+            }
         };
         let mut judged = self.judge(result, exchange);
         if self.is_whole {
@@ -108,7 +111,7 @@ impl Exchanges<'_> {
         let redirected = Redirected {
             method: request.method().clone(),
             has_scope: write_scope(&self.shared.settings.origins, self.sleeper, &mut request),
-            has_key: self.operation.is_keyed() || request.headers().contains_key("idempotency-key"),
+            has_key: self.operation.is_keyed() || request.headers().contains_key(&IDEMPOTENCY_KEY),
             follows_none: self.shared.settings.follows_no_redirects,
         };
         #[cfg(feature = "tracing")]

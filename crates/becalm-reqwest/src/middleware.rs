@@ -3,10 +3,10 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 use becalm::classify::{ByTrait, Effect, Verdict};
 use becalm::http::{self as semantics, Answer, Exchange, InvalidOrigin, Judge, Origin, Retriers};
-use becalm::run::Copies;
 use becalm::{Attempt, Failure, GaveUp, Keyed, Operation, Retrier, call::CallOptions};
 use http::Extensions;
 use reqwest::{Request, Response, Url};
@@ -19,8 +19,8 @@ use super::client::below;
 use super::drain::drained;
 use super::failed::Failed;
 use super::redirect::{self, Redirected};
-use super::send::as_it_came;
-use super::shared::write_scope;
+use super::send::{as_it_came, attempts, poll};
+use super::shared::{IDEMPOTENCY_KEY, write_scope};
 use super::transport;
 
 /// A middleware that repeats what comes below it in the chain: by the same budget, hints, idempotency and time limits as
@@ -186,18 +186,15 @@ struct Chain<'a> {
 
 impl Chain<'_> {
     async fn send(&self, options: CallOptions) -> Result<(Response, Extensions)> {
-        let mut engine = self.retrier.engine().options(options).begin();
-        let mut last = None;
+        // The first of these: what is held is back before anybody is told of the end.
+        let mut attempts = pin!(attempts(self.retrier, options));
         let mut drain: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
-        // The last of these: what attempts hold is back before anybody is told of the end.
-        let mut copies = pin!(Copies::none());
         let ended = poll_fn(|context| {
             let start = |attempt| self.attempt(attempt);
-            let copies = copies.as_mut();
-            let polled = copies.poll_call(&mut engine, &ByTrait, &mut last, context, start);
-            if polled.is_pending() {
+            let polled = attempts.as_mut().poll_call(&ByTrait, context, start, poll);
+            if let (Poll::Pending, Some(engine)) = (&polled, attempts.engine()) {
                 let stays = engine.has_failed_for_good();
-                let last = last.as_mut().filter(|_| !stays);
+                let last = attempts.as_mut().last().filter(|_| !stays);
                 if let Some(answer) = last.and_then(|(_, failed)| Failed::let_go(failed)) {
                     drain = Some(Box::pin(drained(answer, self.retrier.sleeper())));
                 }
@@ -220,8 +217,7 @@ impl Chain<'_> {
             return Err((Failure::transient().unsent(), Failed::BodyGone));
         };
         let sleeper = self.retrier.sleeper();
-        let has_key =
-            self.operation.is_keyed() || request.headers().contains_key("idempotency-key");
+        let has_key = self.operation.is_keyed() || request.headers().contains_key(&IDEMPOTENCY_KEY);
         let redirected = Redirected {
             method: request.method().clone(),
             has_scope: write_scope(&self.settings.origins, sleeper, &mut request),

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use http_body::{Body, Frame};
 use reqwest::redirect::{Attempt, Policy};
@@ -114,29 +114,64 @@ pub(super) fn guarded(policy: Arc<Policy>) -> Policy {
 }
 
 /// Runs an attempt, and tells which of its redirects were followed.
-pub(super) async fn watched<E: From<reqwest::Error>>(
+pub(super) fn watched<E: From<reqwest::Error>>(
     request: Redirected,
     attempt: impl Future<Output = Result<Response, E>>,
-) -> (Result<Response, E>, Followed) {
+) -> impl Future<Output = (Result<Response, E>, Followed)> {
     let redirects = Redirects {
         is_done: Cell::new(request.method.is_safe()),
         request,
         followed: Cell::default(),
         judged: RefCell::default(),
     };
-    let watched = async {
-        let ended = attempt.await;
-        let (followed, is_unfollowed) = ATTEMPT.with(|attempt| {
-            let is_unfollowed = |answer: &Response| attempt.has_left(answer);
-            let is_unfollowed = ended.as_ref().is_ok_and(is_unfollowed);
-            (attempt.followed.get(), is_unfollowed)
-        });
-        match ended {
-            Ok(answer) if is_unfollowed => (Err(unfollowed(answer).await.into()), followed),
-            ended => (ended, followed),
-        }
+    let watched = Watched {
+        attempt,
+        unfollowed: None,
     };
-    ATTEMPT.scope(redirects, watched).await
+    ATTEMPT.scope(redirects, watched)
+}
+
+pin_project_lite::pin_project! {
+    // By hand: an `async` block holds the attempt twice, as what it captures and as what it awaits.
+    struct Watched<F> {
+        #[pin]
+        attempt: F,
+        // The attempt has ended with a redirect that was not followed.
+        unfollowed: Option<(Followed, Unfollowed)>,
+    }
+}
+
+type Unfollowed = Pin<Box<dyn Future<Output = reqwest::Error> + Send>>;
+
+impl<F, E> Future for Watched<F>
+where
+    F: Future<Output = Result<Response, E>>,
+    E: From<reqwest::Error>,
+{
+    type Output = (Result<Response, E>, Followed);
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if this.unfollowed.is_none() {
+            let ended = ready!(this.attempt.poll(context));
+            let (followed, is_unfollowed) = ATTEMPT.with(|attempt| {
+                let is_unfollowed = |answer: &Response| attempt.has_left(answer);
+                let is_unfollowed = ended.as_ref().is_ok_and(is_unfollowed);
+                (attempt.followed.get(), is_unfollowed)
+            });
+            match ended {
+                Ok(answer) if is_unfollowed => {
+                    *this.unfollowed = Some((followed, Box::pin(unfollowed(answer))));
+                }
+                ended => return Poll::Ready((ended, followed)),
+            }
+        }
+        let Some((followed, error)) = this.unfollowed else {
+            return Poll::Pending;
+        };
+        let error = ready!(error.as_mut().poll(context));
+        Poll::Ready((Err(error.into()), *followed))
+    }
 }
 
 impl Redirects {

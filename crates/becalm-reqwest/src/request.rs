@@ -217,10 +217,11 @@ impl RequestBuilder {
         });
         async move {
             match outgoing {
-                Ok((retrier, outgoing)) => {
-                    send(&shared, &retrier, &outgoing, options, is_whole).await
+                // Where they lie, and the other in a box: the future is moved, and each byte of it costs.
+                Ok((ref retrier, ref outgoing)) => {
+                    send(&shared, retrier, outgoing, options, is_whole).await
                 }
-                Err(error) => refuse(&shared, error).await,
+                Err(error) => Box::pin(refuse(&shared, error)).await,
             }
         }
     }

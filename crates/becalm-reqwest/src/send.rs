@@ -5,13 +5,13 @@ use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
-use std::task::ready;
+use std::task::{Context, Poll, ready};
 
 use becalm::call::CallOptions;
 use becalm::classify::ByTrait;
-use becalm::run::{Copies, Last};
+use becalm::run::{Attempts, Core, Last};
 use becalm::time::Instant;
-use becalm::{Failure, GaveUp, Retrier};
+use becalm::{Attempt, Failure, GaveUp, Retrier};
 use reqwest::Response;
 
 use super::attempt::Exchanges;
@@ -46,32 +46,30 @@ pub(super) async fn send(
             .ready_for(retrier, options.deadline, credentials.fetch());
         options.deadline = Box::pin(ready).await;
     }
-    let mut engine = retrier.engine().options(options).begin();
-    let mut last = None;
+    // The first of these: what is held is back before anybody is told of the end.
+    let mut attempts = pin!(attempts(retrier, options));
     let mut drain: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
     let mut login: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
-    // The last of these: what attempts hold is back before anybody is told of the end.
-    let mut copies = pin!(Copies::none());
     let ended = poll_fn(|context| {
         if let Some(waits) = &mut login {
             ready!(waits.as_mut().poll(context));
             login = None;
         }
         let start = |attempt| exchanges.attempt(attempt);
-        let copies = copies.as_mut();
-        let polled = copies.poll_call(&mut engine, &ByTrait, &mut last, context, start);
-        if polled.is_pending() {
+        let polled = attempts.as_mut().poll_call(&ByTrait, context, start, poll);
+        // Without an engine the first attempt runs.
+        if let (Poll::Pending, Some(engine)) = (&polled, attempts.engine()) {
             // Another attempt follows, or runs: of this answer nothing is held but its status. One that is the
             // last, unless a hedge succeeds, stays.
             let stays = engine.has_failed_for_good();
-            let last = last.as_mut().filter(|_| !stays);
+            let ends = engine.deadline().unwrap_or(Instant::NEVER);
+            let last = attempts.as_mut().last().filter(|_| !stays);
             if let Some(answer) = last.and_then(|(_, failed)| Failed::let_go(failed)) {
                 drain = Some(Box::pin(drained(answer, retrier.sleeper())));
             }
             drain.take_if(|drain| drain.as_mut().poll(context).is_ready());
             if let Some(credentials) = credentials.filter(|_| exchanges.awaits_login()) {
                 // Between the attempts, so that no time-out of theirs counts it.
-                let ends = engine.deadline().unwrap_or(Instant::NEVER);
                 login = Some(Box::pin(credentials.login.ready_by(
                     retrier.sleeper(),
                     ends,
@@ -95,6 +93,24 @@ pub(super) async fn send(
             shared.settings.answers_are_errors,
         )
     })
+}
+
+/// The attempts of a call with these options. Without any it may be begun in a handful of instructions.
+pub(super) fn attempts<Fut, E>(retrier: &Retrier, options: CallOptions) -> Attempts<Core, Fut, E> {
+    let builder = retrier.engine();
+    Attempts::new(if options == CallOptions::new() {
+        builder
+    } else {
+        builder.options(options)
+    })
+}
+
+pub(super) fn poll<Fut: Future>(
+    _: Attempt,
+    future: Pin<&mut Fut>,
+    context: &mut Context<'_>,
+) -> Poll<Fut::Output> {
+    future.poll(context)
 }
 
 /// Ends the call with a request that could not be built.

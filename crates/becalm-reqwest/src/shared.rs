@@ -6,10 +6,14 @@ use becalm::Scope;
 use becalm::http::{self as semantics, Judge, Origin, Retriers};
 use becalm::scope::ScopeHeader;
 use becalm::time::Sleeper;
+use reqwest::header::HeaderName;
 use reqwest::{Request, Url};
 
 use super::below::Below;
 use super::credentials::Credentials;
+
+pub(super) static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+static SCOPE: HeaderName = HeaderName::from_static(ScopeHeader::NAME);
 
 /// The client below, the retriers, the settings.
 #[derive(Debug, Clone)]
@@ -46,9 +50,9 @@ pub(super) fn write_scope(
     if origins.iter().any(|origin| is_of(origin, request.url())) {
         let (now, clock) = (sleeper.now(), sleeper.clock());
         semantics::write_scope(request.headers_mut(), Scope::current(), now, clock);
-        request.headers().contains_key(ScopeHeader::NAME)
+        request.headers().contains_key(&SCOPE)
     } else {
-        request.headers_mut().remove(ScopeHeader::NAME);
+        request.headers_mut().remove(&SCOPE);
         false
     }
 }

@@ -1,13 +1,16 @@
-//! What does a request allocate that succeeds at once? Its copy, and nothing else.
+//! What does a request allocate that succeeds, and how large is its future? What a repetition needs to know of it, and nothing else.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::hint::black_box;
+use std::mem;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use allocation_counter::measure;
-use becalm::{Attempt, Policy};
-use becalm_tower::client::RetryLayer;
+use becalm::Policy;
+use becalm_tower::client::{ReplayBody, RetryLayer, ScopeLayer};
 use http::{Request, Response};
 use http_body_util::{Empty, Full};
 use hyper::body::{Body, Bytes};
@@ -36,14 +39,50 @@ fn request<B>(body: B) -> Request<B> {
 }
 
 #[test]
-fn a_success_allocates_the_copy_of_the_request_and_one_place_for_its_body() {
-    let copy = allocations(|| {
-        let (head, ()) = request(()).into_parts();
-        let mut copy = head.clone();
-        copy.extensions.insert(black_box(None::<Attempt>));
-        black_box((head, copy));
-    });
-    assert_eq!(of_request(Empty::<Bytes>::new), copy);
+fn a_success_allocates_a_list_of_its_fields_and_one_place_for_its_body() {
+    let made = allocations(|| drop(black_box(request(()))));
+    assert_eq!(of_request(Empty::<Bytes>::new), made + 1);
     let body = Bytes::from_static(b"a lamp");
-    assert_eq!(of_request(|| Full::new(body.clone())), copy + 1);
+    assert_eq!(of_request(|| Full::new(body.clone())), made + 2);
+}
+
+/// An answer that has to be waited for.
+fn soon<B>(_: Request<B>) -> impl Future<Output = Result<Response<Empty<Bytes>>, Infallible>> {
+    let mut is_asked = false;
+    poll_fn(move |context| {
+        if mem::replace(&mut is_asked, true) {
+            return Poll::Ready(Ok(Response::default()));
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+}
+
+#[tokio::test]
+async fn a_request_with_headers_scope_and_time_limits_allocates_four_times() {
+    let policy = Policy::default()
+        .attempt_timeout(Duration::from_secs(2))
+        .deadline(Duration::from_secs(10));
+    let scope = ScopeLayer::to(["http://shop.example"]).expect("an origin");
+    let retries = RetryLayer::new(&policy.retrier().expect("a valid policy"));
+    let mut client = retries.layer(scope.layer(service_fn(soon::<ReplayBody<Empty<Bytes>>>)));
+    let made = allocations(|| drop(black_box(request(Empty::<Bytes>::new()))));
+    let more = allocations(|| {
+        let mut call = pin!(client.call(request(Empty::<Bytes>::new())));
+        let context = &mut Context::from_waker(Waker::noop());
+        assert!(call.as_mut().poll(context).is_pending());
+        assert!(call.as_mut().poll(context).is_ready());
+    });
+    // A list of the fields, the engine, its timer, and the scope.
+    assert_eq!(more, made + 4);
+}
+
+#[test]
+fn what_is_rare_is_not_in_the_future() {
+    let retrier = Policy::default().retrier().expect("a valid policy");
+    let mut client = RetryLayer::new(&retrier).layer(service_fn(|_| {
+        std::future::ready(Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())))
+    }));
+    let size = size_of_val(&client.call(request(Full::<Bytes>::default())));
+    assert!(size <= 640, "{size}");
 }

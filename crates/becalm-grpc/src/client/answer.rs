@@ -7,14 +7,14 @@ use becalm::http::{self as semantics, Exchange};
 use becalm::time::UnixTime;
 use becalm::{Hint, Operation};
 use bytes::Bytes;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Response, StatusCode};
 use prost::Message;
 use tonic::Code;
 use tonic::metadata::MetadataMap;
 use tonic_types::pb;
 
-const STATUS: &str = "grpc-status";
-const PUSHBACK: &str = "grpc-retry-pushback-ms";
+static STATUS: HeaderName = HeaderName::from_static("grpc-status");
+static PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 const DETAILS: &str = "grpc-status-details-bin";
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
@@ -25,7 +25,7 @@ pub(super) fn failure<D, W: Into<UnixTime>>(
     wall: impl FnOnce() -> W,
 ) -> Option<Failure> {
     let (status, headers) = (answer.status(), answer.headers());
-    if status == StatusCode::OK && !headers.contains_key(STATUS) {
+    if status == StatusCode::OK && !headers.contains_key(&STATUS) {
         return None;
     }
     let verdict = if status == StatusCode::OK {
@@ -38,7 +38,7 @@ pub(super) fn failure<D, W: Into<UnixTime>>(
         return None;
     };
     failure.cause = Some(cause(code(status, headers)));
-    if !headers.contains_key(PUSHBACK) {
+    if !headers.contains_key(&PUSHBACK) {
         failure.hint = retry_info(headers).or(failure.hint);
     }
     Some(failure)
@@ -51,7 +51,7 @@ pub(super) fn cause(code: Code) -> Cause {
 
 /// The status of a failed call, of an answer without gRPC's as grpc/grpc, `doc/http-grpc-status-mapping.md`, has it.
 pub(super) fn code(status: StatusCode, headers: &HeaderMap) -> Code {
-    if let Some(status) = headers.get(STATUS) {
+    if let Some(status) = headers.get(&STATUS) {
         return Code::from_bytes(status.as_bytes());
     }
     match status.as_u16() {
@@ -67,7 +67,7 @@ pub(super) fn code(status: StatusCode, headers: &HeaderMap) -> Code {
 /// "Clients should wait until `retry_delay` amount of time has passed" (googleapis, `google/rpc/error_details.proto`).
 fn retry_info(headers: &HeaderMap) -> Option<Hint> {
     let details = HeaderMap::from_iter([(
-        http::HeaderName::from_static(DETAILS),
+        HeaderName::from_static(DETAILS),
         headers.get(DETAILS)?.clone(),
     )]);
     let details: Bytes = MetadataMap::from_headers(details)

@@ -4,9 +4,9 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use becalm::Retrier;
 use becalm::classify::Verdict;
 use becalm::scope::body_is_consumed;
-use becalm::{Attempt, Retrier};
 use becalm_tower::client::ReplayBody;
 use bytes::Bytes;
 use http::{Request, Response};
@@ -42,10 +42,8 @@ where
     }
 
     fn call(&mut self, request: Request<ReplayBody<NoBody>>) -> Judged<S::Future> {
-        let (mut head, _) = request.into_parts();
-        if let Some(attempt) = head.extensions.get::<Attempt>() {
-            headers::write(&mut head.headers, *attempt);
-        }
+        let (mut head, body) = request.into_parts();
+        headers::write(&mut head.headers, body.attempt());
         let body = Body::new(Unmeasured {
             body: Full::new(self.messages.bytes.clone()),
         });

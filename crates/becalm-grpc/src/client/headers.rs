@@ -5,18 +5,18 @@ use std::time::Duration;
 use becalm::Attempt;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-const PREVIOUS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
-const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+static PREVIOUS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
+static TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
 /// Writes both, in place of what is there: the caller's own time limit is part of the call's deadline, and a count that
 /// came with an incoming call is of another layer.
 pub(super) fn write(headers: &mut HeaderMap, attempt: Attempt) {
     match attempt.number() - 1 {
-        0 => headers.remove(PREVIOUS), // absent on the first (gRFC A6)
-        previous => headers.insert(PREVIOUS, previous.into()),
+        0 => headers.remove(&PREVIOUS), // absent on the first (gRFC A6)
+        previous => headers.insert(&PREVIOUS, previous.into()),
     };
     if let Some(limit) = attempt.timeout() {
-        headers.insert(TIMEOUT, timeout(limit));
+        headers.insert(&TIMEOUT, timeout(limit));
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
         ] {
             let value = timeout(limit);
             assert_eq!(value, expected);
-            let headers = HeaderMap::from_iter([(TIMEOUT, value)]);
+            let headers = HeaderMap::from_iter([(TIMEOUT.clone(), value)]);
             let read = becalm::http::grpc_timeout(&headers).expect("it is in the grammar");
             assert!(read <= limit);
         }

@@ -1,7 +1,6 @@
 //! What is one attempt? The service becomes ready, it is called, and its answer is judged.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use becalm::classify::{Cause, Classifier, FailureKind, Verdict};
@@ -21,25 +20,12 @@ use super::source::Source;
 pub(super) type Refused<D, E> = (Failure, Failed<Response<Option<D>>, E>);
 
 pin_project_lite::pin_project! {
-    /// One attempt.
-    pub(super) struct Try<S: Service<Request<ReplayBody<B>>>, B, C> {
-        #[pin]
-        pub stage: Stage<S, B>,
-        pub attempt: Attempt,
-        pub operation: Operation,
-        // It has a key and an effect: a redirect is not what it was sent for.
-        pub is_for_this_server: bool,
-        pub retrier: Retrier<C>,
-        // What its body is read from, if there is anything to read.
-        pub source: Option<Arc<Source<B>>>,
-    }
-}
-
-pin_project_lite::pin_project! {
+    /// Where one attempt is.
     #[project = StageProjection]
     pub(super) enum Stage<S: Service<Request<ReplayBody<B>>>, B> {
-        Waits { service: S, request: Option<Request<ReplayBody<B>>> },
         Called { #[pin] future: S::Future },
+        // In a box, which no attempt pays for whose service is ready.
+        Waits { waiting: Box<Waiting<S, B>> },
         // It did not become ready when the attempt began.
         NotReady { error: Option<S::Error> },
         // There is nothing to send: an earlier attempt has used up the body.
@@ -47,36 +33,53 @@ pin_project_lite::pin_project! {
     }
 }
 
-impl<S, B, C, D> Future for Try<S, B, C>
-where
-    S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
-    B: Body + Unpin,
-    C: Classifier<S::Error>,
-{
-    type Output = Result<Response<D>, Refused<D, S::Error>>;
+/// A service that is not ready, with what it is to send.
+pub(super) struct Waiting<S, B> {
+    pub service: S,
+    pub request: Option<Request<ReplayBody<B>>>,
+}
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let polled = this.stage.poll(context);
+/// What all attempts of a request share.
+pub(super) struct Call<'a, B, C> {
+    pub operation: Operation,
+    /// It has a key and an effect: a redirect is not what it was sent for.
+    pub is_for_this_server: bool,
+    pub retrier: &'a Retrier<C>,
+    /// What the bodies are read from, if there is anything to read.
+    pub source: Option<&'a Source<B>>,
+}
+
+impl<B: Body + Unpin, C> Call<'_, B, C> {
+    /// Polls this attempt, in its scope.
+    #[inline]
+    pub fn poll<S, D>(
+        &self,
+        attempt: Attempt,
+        stage: Pin<&mut Stage<S, B>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Response<D>, Refused<D, S::Error>>>
+    where
+        S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
+        C: Classifier<S::Error>,
+    {
+        let polled = stage.poll(context);
         // In time for the decision, or for a time-out that cuts this attempt.
         let can_follow = |source: &Source<B>| match &polled {
             // What is hedged has a body of which all have enough.
-            Poll::Ready(_) if !this.attempt.is_hedge() => source.hold(),
+            Poll::Ready(_) if !attempt.is_hedge() => source.hold(),
             _ => source.is_repeatable(),
         };
-        if !this.source.as_deref().is_none_or(can_follow) {
+        if !self.source.is_none_or(can_follow) {
             body_is_consumed();
         }
-        let (attempt, retrier) = (*this.attempt, this.retrier);
-        let classify = |error: &S::Error| retrier.classifier().classify(attempt, error);
+        let classify = |error: &S::Error| self.retrier.classifier().classify(attempt, error);
         Poll::Ready(match ready!(polled) {
-            Ended::Called(Ok(response)) if *this.is_for_this_server && redirects(&response) => {
-                Err((
-                    Failure::permanent(),
-                    Failed::Redirected(response.map(|_| None)),
-                ))
-            }
-            Ended::Called(Ok(response)) => judge(response, attempt, *this.operation, retrier),
+            // Where it lies: a response is moved once.
+            Ended::Called(Ok(mut response)) => match self.judge(&mut response, attempt) {
+                None => Ok(response),
+                Some((failure, true)) => Err((failure, Failed::Redirected(response.map(|_| None)))),
+                Some((failure, false)) => Err((failure, Failed::Answer(response.map(Some)))),
+            },
             Ended::Called(Err(error)) => Err((classify(&error), Failed::Transport(error))),
             Ended::NotReady(error) => {
                 let unsent = classify(&error).unsent();
@@ -85,6 +88,26 @@ where
             }
             Ended::BodyGone => Err((Failure::transient().unsent(), Failed::BodyGone)),
         })
+    }
+
+    /// The failure that this answer means, and whether it is a redirect of what is for this server.
+    fn judge<D>(&self, response: &mut Response<D>, attempt: Attempt) -> Option<(Failure, bool)> {
+        if self.is_for_this_server && redirects(response) {
+            return Some((Failure::permanent(), true));
+        }
+        let exchange = Exchange::new(self.operation, attempt.number());
+        let (status, headers) = (response.status(), response.headers());
+        let wall = || self.retrier.sleeper().wall();
+        let by_head = || semantics::verdict(status, headers, exchange, wall);
+        let verdict = response.extensions().get().copied();
+        if let Verdict::Failure(failure) = verdict.unwrap_or_else(by_head) {
+            return Some((failure, false));
+        }
+        // A request that succeeds at once pays nothing for it.
+        if attempt.number() > 1 {
+            response.extensions_mut().insert(attempt);
+        }
+        None
     }
 }
 
@@ -101,6 +124,7 @@ impl<S, B> Stage<S, B>
 where
     S: Service<Request<ReplayBody<B>>>,
 {
+    #[inline]
     fn poll(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -116,7 +140,8 @@ where
                         .map_or(Poll::Pending, |error| Poll::Ready(Ended::NotReady(error)));
                 }
                 StageProjection::BodyGone => return Poll::Ready(Ended::BodyGone),
-                StageProjection::Waits { service, request } => {
+                StageProjection::Waits { waiting } => {
+                    let Waiting { service, request } = &mut **waiting;
                     if let Err(error) = ready!(service.poll_ready(context)) {
                         return Poll::Ready(Ended::NotReady(error));
                     }
@@ -135,28 +160,4 @@ where
 fn redirects<D>(response: &Response<D>) -> bool {
     let is_judged = response.extensions().get::<Verdict>().is_some();
     !is_judged && matches!(response.status().as_u16(), 301 | 302 | 307 | 308)
-}
-
-#[expect(
-    clippy::result_large_err,
-    reason = "the error is the answer, and no larger than the success"
-)]
-fn judge<D, E, C>(
-    mut response: Response<D>,
-    attempt: Attempt,
-    operation: Operation,
-    retrier: &Retrier<C>,
-) -> Result<Response<D>, Refused<D, E>> {
-    let exchange = Exchange::new(operation, attempt.number());
-    let (status, headers) = (response.status(), response.headers());
-    let by_head = || semantics::verdict(status, headers, exchange, || retrier.sleeper().wall());
-    let verdict = response.extensions().get().copied();
-    if let Verdict::Failure(failure) = verdict.unwrap_or_else(by_head) {
-        return Err((failure, Failed::Answer(response.map(Some))));
-    }
-    // A request that succeeds at once pays nothing for it.
-    if attempt.number() > 1 {
-        response.extensions_mut().insert(attempt);
-    }
-    Ok(response)
 }

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use becalm::Attempt;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
@@ -18,7 +19,7 @@ use super::source::Source;
 pub struct ReplayBody<B> {
     /// `None` for an empty body.
     source: Option<Arc<Source<B>>>,
-    attempt: u32,
+    attempt: Attempt,
     /// How much of it has been handed out.
     at: u64,
     is_over: bool,
@@ -26,13 +27,18 @@ pub struct ReplayBody<B> {
 
 impl<B> ReplayBody<B> {
     /// The body of this attempt, from the beginning.
-    pub(super) fn of(source: Option<Arc<Source<B>>>, attempt: u32) -> Self {
+    pub(super) fn of(source: Option<Arc<Source<B>>>, attempt: Attempt) -> Self {
         Self {
             source,
             attempt,
             at: 0,
             is_over: false,
         }
+    }
+
+    /// The attempt that this is the body of: its number, and by [`timeout`](Attempt::timeout) how long it may take.
+    pub const fn attempt(&self) -> Attempt {
+        self.attempt
     }
 }
 
@@ -48,7 +54,11 @@ impl<B: Body + Unpin> Body for ReplayBody<B> {
         let Some(source) = this.source.as_deref().filter(|_| !this.is_over) else {
             return Poll::Ready(None);
         };
-        let next = ready!(source.lock().poll_from(this.at, this.attempt, context));
+        let next = ready!(
+            source
+                .lock()
+                .poll_from(this.at, this.attempt.number(), context)
+        );
         match &next {
             Some(Ok(frame)) => match frame.data_ref() {
                 Some(data) => this.at += data.len() as u64,

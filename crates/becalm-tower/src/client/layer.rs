@@ -33,8 +33,9 @@ const REPLAY_LIMIT: usize = 64 * 1024;
 ///   first attempt takes the place that the caller has waited for, every later one waits for its own.
 /// - **Boxed errors**, as tower's time-outs, buffers and `load_shed` have them, become errors by `.map_err(Boxed::new)` right below
 ///   this layer ([`Boxed`](super::Boxed)).
-/// - **Every attempt** carries its [`Attempt`](becalm::Attempt) in the extensions of its request: its number, and by
-///   [`timeout`](becalm::Attempt::timeout) how long it may take. `SpanLayer` makes a span of it.
+/// - **Every attempt** carries its [`Attempt`](becalm::Attempt) in its body ([`ReplayBody::attempt`](super::ReplayBody::attempt)): its
+///   number, and by [`timeout`](becalm::Attempt::timeout) how long it may take. One after the first has it in the extensions of its request,
+///   too; for the first see [`tell_first_attempts`](Self::tell_first_attempts). `SpanLayer` makes a span of it.
 /// - **Time limits** hold up to the head of the answer; its body is the caller's, or with
 ///   [`CollectLayer`](super::CollectLayer) a part of the attempt. If the client below has a time-out of its own, the lesser holds. Set an
 ///   [attempt time-out](becalm::Policy::attempt_timeout): a client may wait for ever on a connection that
@@ -148,6 +149,7 @@ impl<C: Clone> RetryLayer<C> {
         let settings = Settings {
             replay_limit: REPLAY_LIMIT,
             answers_are_errors: false,
+            tells_attempts: false,
         };
         Self { retriers, settings }
     }
@@ -170,6 +172,14 @@ impl<C: Clone> RetryLayer<C> {
     #[must_use]
     pub fn answers_are_errors(mut self) -> Self {
         self.settings.answers_are_errors = true;
+        self
+    }
+
+    /// Puts the [`Attempt`](becalm::Attempt) of first attempts into the extensions of their requests, too, for layers below that look
+    /// there. Default: a request without one is a first attempt, which saves three allocations of each request.
+    #[must_use]
+    pub fn tell_first_attempts(mut self) -> Self {
+        self.settings.tells_attempts = true;
         self
     }
 }

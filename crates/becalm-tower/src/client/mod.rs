@@ -17,6 +17,7 @@ mod collect;
 mod drain;
 mod elsewhere;
 mod failed;
+mod head;
 mod kept;
 mod knows;
 mod layer;

@@ -1,5 +1,5 @@
-//! How does an HTTP client repeat its requests? Each attempt is a clone of the request's head, a body
-//! that is read from the beginning, and a clone of the service below.
+//! How does an HTTP client repeat its requests? The first attempt is the request as it came, and each further one has a copy
+//! of its head; each has a body that is read from the beginning.
 
 use std::mem;
 use std::pin::Pin;
@@ -9,18 +9,19 @@ use std::task::{Context, Poll, Waker, ready};
 use becalm::call::CallOptions;
 use becalm::classify::{ByTrait, Classifier};
 use becalm::http::Retriers;
-use becalm::run::{Copies, Core, Engine, Last};
-use becalm::{Attempt, GaveUp, Retrier};
+use becalm::run::{Attempts, Core, Engine, Last};
+use becalm::{Attempt, GaveUp, Operation, Retrier};
 use http::header::{CONTENT_LENGTH, HOST};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
-use super::attempt::{Refused, Stage, Try};
+use super::attempt::{Call, Refused, Stage, Waiting};
 use super::body::ReplayBody;
 use super::drain::Drain;
 use super::failed::{Failed, NoAnswer};
+use super::head::KeptHead;
 use super::knows::Knows;
 use super::options::RetryOptions;
 use super::source::Source;
@@ -46,6 +47,7 @@ pub struct Retry<S, C = Transport> {
 pub(super) struct Settings {
     pub replay_limit: usize,
     pub answers_are_errors: bool,
+    pub tells_attempts: bool,
 }
 
 impl<S, C> Retry<S, C> {
@@ -147,21 +149,19 @@ where
     B: Body + Unpin,
 {
     let (mut head, body) = request.into_parts();
-    let length = head.headers.get(CONTENT_LENGTH).and_then(length);
     let retrier = retriers.of(authority(&head));
+    let options = own.of_call(retrier.as_ref(), &mut head);
+    let length = head.headers.get(CONTENT_LENGTH).and_then(length);
+    let head = Some(head);
     RetryFuture {
-        copies: Copies::none(),
+        state: State::New { head, options },
         drain: None,
-        last: None,
-        engine: None,
+        retrier,
         service,
         may_hold_place: true,
         unready,
         source: Source::new(body, settings.replay_limit, length),
-        options: own.of_call(retrier.as_ref(), &mut head),
-        retrier,
-        head,
-        answers_are_errors: settings.answers_are_errors,
+        settings,
     }
 }
 
@@ -180,15 +180,11 @@ pin_project_lite::pin_project! {
     /// The future of a request that is repeated.
     #[must_use = "futures do nothing unless polled"]
     pub struct RetryFuture<S: Service<Request<ReplayBody<B>>>, B, D, C> {
-        // Before the engine: what attempts hold is back before anybody is told of the end.
+        // What is left of the last answer that was not handed on. Before the call: what is held is back before anybody is
+        // told of the end.
+        drain: Option<Pin<Box<Drain<D>>>>,
         #[pin]
-        copies: Copies<Try<S, B, C>>,
-        // What is left of the last answer that was not handed on.
-        #[pin]
-        drain: Option<Drain<D>>,
-        last: Option<Refused<D, S::Error>>,
-        // From the first poll on: the call's deadline starts there.
-        engine: Option<Engine<Core>>,
+        state: State<S, B, D>,
         retrier: Retrier<C>,
         service: S,
         // The one that the caller waited for: until the first poll.
@@ -196,10 +192,35 @@ pin_project_lite::pin_project! {
         // Of the first attempt.
         unready: Option<S::Error>,
         source: Option<Arc<Source<B>>>,
-        options: CallOptions,
-        head: Parts,
-        answers_are_errors: bool,
+        settings: Settings,
     }
+}
+
+pin_project_lite::pin_project! {
+    #[project = StateProjection]
+    enum State<S: Service<Request<ReplayBody<B>>>, B, D> {
+        // Until the first poll: the call's deadline starts there.
+        New { head: Option<Parts>, options: CallOptions },
+        Runs {
+            #[pin]
+            attempts: Attempts<Core, Stage<S, B>, Refused<D, S::Error>>,
+            head: Head,
+            operation: Operation,
+            // It has a key and an effect: a redirect is not what it was sent for.
+            is_for_this_server: bool,
+            // Another attempt may be made of it.
+            is_kept: bool,
+        },
+    }
+}
+
+/// The head of the request.
+enum Head {
+    /// It went with the first attempt.
+    Sent,
+    Kept(KeptHead),
+    /// The first attempt waits for a guard.
+    Whole(Box<Parts>),
 }
 
 impl<S, B, D, C> Future for RetryFuture<S, B, D, C>
@@ -214,67 +235,133 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let (retrier, options) = (&*this.retrier, *this.options);
-        let begin = || retrier.engine().options(options).begin();
-        let engine = this.engine.get_or_insert_with(begin);
-        let waker = context.waker();
-        let start = |attempt: Attempt| Try {
-            stage: stage(
-                this.service,
-                this.unready,
-                this.head,
-                this.source.as_ref(),
-                attempt,
-                waker,
-            ),
-            attempt,
-            operation: options.operation,
-            is_for_this_server: options.operation.is_keyed() && !this.head.method.is_safe(),
-            retrier: retrier.clone(),
-            source: this.source.clone(),
+        let retrier = &*this.retrier;
+        let mut whole = this.state.as_mut().begin(retrier);
+        let StateProjection::Runs {
+            mut attempts,
+            head,
+            operation,
+            is_for_this_server,
+            is_kept,
+        } = this.state.project()
+        else {
+            return Poll::Pending; // polled again after a panic
         };
-        let polled = this
-            .copies
-            .poll_call(engine, &ByTrait, this.last, context, start);
-        match polled {
-            Poll::Ready(ended) => {
-                if let Some(source) = this.source {
-                    source.release();
-                }
-                let as_it_came = |gave_up| as_it_came(gave_up, *this.answers_are_errors);
-                Poll::Ready(ended.or_else(as_it_came).map_err(|gave_up| {
-                    gave_up.with_causes_of(|failed| match failed {
-                        Failed::Transport(error) => retrier.classifier().as_error(error),
-                        Failed::Answer(_) | Failed::Redirected(_) | Failed::BodyGone => None,
-                    })
-                }))
+        let (service, unready, waker) = (this.service, this.unready, context.waker());
+        let (source, tells_attempts) = (this.source.as_ref(), this.settings.tells_attempts);
+        let start = |attempt: Attempt| {
+            if !can_send(source, attempt) {
+                return Stage::BodyGone;
             }
-            Poll::Pending => {
-                // A guard makes the first attempt wait, perhaps for a retry that has passed the guard and now needs the
-                // place below. So every attempt passes the guards first, and takes that place after them.
-                if mem::take(this.may_hold_place) && engine.attempts() == 0 {
-                    *this.service = this.service.clone();
+            let body = ReplayBody::of(source.cloned(), attempt);
+            let request = if let Some(parts) = whole.take() {
+                if *is_kept {
+                    *head = Head::Kept(KeptHead::of(&parts));
                 }
-                if let Some(source) = this.source {
-                    source.give_up_held(engine.attempts());
+                let mut request = Request::from_parts(parts, body);
+                if tells_attempts {
+                    request.extensions_mut().insert(attempt);
                 }
-                // Another attempt follows, or runs: of this answer nothing is held but its head. One that is the last,
-                // unless a hedge succeeds, stays.
-                let stays = engine.has_failed_for_good();
-                if let Some((_, Failed::Answer(answer))) = this.last.as_mut().filter(|_| !stays) {
-                    if let Some(body) = mem::take(answer.body_mut()) {
-                        this.drain.set(Drain::new(body, retrier.sleeper()));
-                    }
-                }
-                if let Some(drain) = this.drain.as_mut().as_pin_mut() {
-                    if drain.poll(context).is_ready() {
-                        this.drain.set(None);
-                    }
-                }
-                Poll::Pending
+                request
+            } else if let Head::Kept(kept) = head {
+                let mut request = kept.request(body);
+                request.extensions_mut().insert(attempt);
+                request
+            } else {
+                return Stage::BodyGone;
+            };
+            stage(service, unready, request, waker)
+        };
+        let call = Call {
+            operation: *operation,
+            is_for_this_server: *is_for_this_server,
+            retrier,
+            source: source.map(|source| &**source),
+        };
+        let poll = |attempt, stage: Pin<&mut Stage<S, B>>, context: &mut Context<'_>| {
+            call.poll(attempt, stage, context)
+        };
+        let polled = attempts.as_mut().poll_call(&ByTrait, context, start, poll);
+        if let (Poll::Ready(_), Some(source)) = (&polled, source) {
+            source.release();
+        }
+        match polled {
+            Poll::Ready(Ok(answer)) => return Poll::Ready(Ok(answer)),
+            Poll::Ready(Err(gave_up)) => {
+                let answers_are_errors = this.settings.answers_are_errors;
+                return Poll::Ready(failed(gave_up, retrier, answers_are_errors));
+            }
+            Poll::Pending => (),
+        }
+        if let Some(parts) = whole {
+            *head = Head::Whole(Box::new(parts));
+        }
+        // A guard makes the first attempt wait, perhaps for a retry that has passed the guard and now needs the
+        // place below. So every attempt passes the guards first, and takes that place after them.
+        let begun = attempts.engine().map(Engine::attempts);
+        if mem::take(this.may_hold_place) && begun == Some(0) {
+            *service = service.clone();
+        }
+        if let Some((source, begun)) = source.zip(begun) {
+            source.give_up_held(begun);
+        }
+        // Another attempt follows, or runs: of this answer nothing is held but its head. One that is the last,
+        // unless a hedge succeeds, stays.
+        let stays = attempts.engine().is_none_or(Engine::has_failed_for_good);
+        if let Some((_, Failed::Answer(answer))) = attempts.last().filter(|_| !stays) {
+            if let Some(body) = mem::take(answer.body_mut()) {
+                *this.drain = Drain::new(body, retrier.sleeper()).map(Box::pin);
             }
         }
+        this.drain
+            .take_if(|drain| drain.as_mut().poll(context).is_ready());
+        Poll::Pending
     }
+}
+
+impl<S: Service<Request<ReplayBody<B>>>, B, D> State<S, B, D> {
+    /// Begins the call, if it has not begun. The head of the request, where no attempt has had it.
+    fn begin<C>(mut self: Pin<&mut Self>, retrier: &Retrier<C>) -> Option<Parts> {
+        match self.as_mut().project() {
+            StateProjection::New { head, options } => {
+                let (whole, options) = (head.take(), *options);
+                let mut builder = retrier.engine();
+                // Without any it may be begun in a handful of instructions.
+                if options != CallOptions::new() {
+                    builder = builder.options(options);
+                }
+                let operation = options.operation;
+                let is_safe = whole.as_ref().is_none_or(|head| head.method.is_safe());
+                self.set(Self::Runs {
+                    attempts: Attempts::new(builder),
+                    head: Head::Sent,
+                    operation,
+                    is_for_this_server: operation.is_keyed() && !is_safe,
+                    is_kept: options.attempts.is_none_or(|attempts| attempts > 1),
+                });
+                whole
+            }
+            StateProjection::Runs { head, .. } => match mem::replace(head, Head::Sent) {
+                Head::Whole(parts) => Some(*parts),
+                other => {
+                    *head = other;
+                    None
+                }
+            },
+        }
+    }
+}
+
+/// Whether there is a body for this attempt.
+fn can_send<B: Body + Unpin>(source: Option<&Arc<Source<B>>>, attempt: Attempt) -> bool {
+    source.is_none_or(|source| {
+        if attempt.is_hedge() {
+            source.is_certain()
+        } else {
+            source.give_up_before(attempt.number());
+            source.is_repeatable()
+        }
+    })
 }
 
 /// The attempt as it begins. A service that is ready is called at once; one that is not goes with the attempt, since what
@@ -282,30 +369,12 @@ where
 fn stage<S, B>(
     service: &mut S,
     unready: &mut Option<S::Error>,
-    head: &Parts,
-    source: Option<&Arc<Source<B>>>,
-    attempt: Attempt,
+    request: Request<ReplayBody<B>>,
     waker: &Waker,
 ) -> Stage<S, B>
 where
     S: Service<Request<ReplayBody<B>>> + Clone,
-    B: Body + Unpin,
 {
-    if let Some(source) = source {
-        let can_send = if attempt.is_hedge() {
-            source.is_certain()
-        } else {
-            source.give_up_before(attempt.number());
-            source.is_repeatable()
-        };
-        if !can_send {
-            return Stage::BodyGone;
-        }
-    }
-    let mut head = head.clone();
-    head.extensions.insert(attempt);
-    let body = ReplayBody::of(source.cloned(), attempt.number());
-    let request = Request::from_parts(head, body);
     let ready = match unready.take() {
         Some(error) => Poll::Ready(Err(error)),
         None => service.poll_ready(&mut Context::from_waker(waker)),
@@ -321,12 +390,31 @@ where
         }
         Poll::Pending => {
             let another = service.clone();
-            Stage::Waits {
+            let waiting = Waiting {
                 service: mem::replace(service, another),
                 request: Some(request),
+            };
+            Stage::Waits {
+                waiting: Box::new(waiting),
             }
         }
     }
+}
+
+/// The end without success.
+#[cold]
+#[inline(never)]
+fn failed<D, E: std::fmt::Display, C: Classifier<E>>(
+    gave_up: GaveUp<Failed<Response<Option<D>>, E>>,
+    retrier: &Retrier<C>,
+    answers_are_errors: bool,
+) -> Result<Response<D>, NoAnswer<E>> {
+    as_it_came(gave_up, answers_are_errors).map_err(|gave_up| {
+        gave_up.with_causes_of(|failed| match failed {
+            Failed::Transport(error) => retrier.classifier().as_error(error),
+            Failed::Answer(_) | Failed::Redirected(_) | Failed::BodyGone => None,
+        })
+    })
 }
 
 /// An answer that means failure is an answer nevertheless.

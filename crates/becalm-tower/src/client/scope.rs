@@ -9,9 +9,11 @@ use becalm::Scope;
 use becalm::http::{self as semantics, InvalidOrigin, Origin};
 use becalm::scope::ScopeHeader;
 use becalm::time::{Sleeper, StdSleeper};
-use http::{Request, Response};
+use http::{HeaderName, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
+
+static SCOPE: HeaderName = HeaderName::from_static(ScopeHeader::NAME);
 
 /// Tells servers of the attempt that a request belongs to, and of the time that it has left
 /// (`becalm-scope`), and hears what they tell of layers below them (`becalm-retry`).
@@ -92,7 +94,7 @@ where
         if is_known {
             semantics::write_scope(headers, Scope::current(), clock.now(), clock.clock());
         } else {
-            headers.remove(ScopeHeader::NAME);
+            headers.remove(&SCOPE);
         }
         ScopeFuture {
             future: self.service.call(request),

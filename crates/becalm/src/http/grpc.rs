@@ -2,14 +2,17 @@
 
 use core::time::Duration;
 
-use ::http::{HeaderMap, HeaderValue};
+use ::http::header::CONTENT_TYPE;
+use ::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{hint, throttled};
 use crate::classify::{Cause, Verdict, grpc};
 use crate::hint::pushback;
 use crate::time::UnixTime;
 
-const STATUS: &str = "grpc-status";
+static STATUS: HeaderName = HeaderName::from_static("grpc-status");
+static PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
+static TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 const KIND: &[u8] = b"application/grpc";
 /// `UNKNOWN`, for which every code that is none of gRPC's is to be taken (grpc/grpc, `doc/statuscodes.md`).
 const UNKNOWN: u8 = 2;
@@ -17,7 +20,7 @@ const UNKNOWN: u8 = 2;
 /// Whether these headers, of a request or of an answer, are those of a call of gRPC, or of gRPC-Web, by their
 /// `content-type`.
 pub fn is_grpc(headers: &HeaderMap) -> bool {
-    let kind = headers.get("content-type").map(HeaderValue::as_bytes);
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     let parts = kind.and_then(|kind| kind.split_at_checked(KIND.len()));
     parts.is_some_and(|(kind, rest)| {
         let is_other = rest.first().is_some_and(u8::is_ascii_alphanumeric);
@@ -28,7 +31,7 @@ pub fn is_grpc(headers: &HeaderMap) -> bool {
 /// The code of gRPC, from 0 (`OK`) to 16, in trailers, or in the headers of an answer that is nothing but trailers
 /// (`Trailers-Only` of gRPC over HTTP/2). One that cannot be read is 2, `UNKNOWN`; `None` where there is none.
 pub fn grpc_code(trailers: &HeaderMap) -> Option<u8> {
-    let status = trailers.get(STATUS)?.to_str().ok();
+    let status = trailers.get(&STATUS)?.to_str().ok();
     let code = status.and_then(|status| status.trim().parse().ok());
     Some(code.filter(|code| *code <= 16).unwrap_or(UNKNOWN))
 }
@@ -41,7 +44,7 @@ pub fn grpc_verdict<W: Into<UnixTime>>(trailers: &HeaderMap, wall: impl FnOnce()
         return Verdict::Success;
     }
     let mut failure = grpc::classify(code.into()).because(Cause::Code(code));
-    let pushback = pushback(trailers.get_all("grpc-retry-pushback-ms"));
+    let pushback = pushback(trailers.get_all(&PUSHBACK));
     failure.hint = pushback.or_else(|| hint(trailers, wall));
     throttled(failure, trailers).into()
 }
@@ -49,7 +52,7 @@ pub fn grpc_verdict<W: Into<UnixTime>>(trailers: &HeaderMap, wall: impl FnOnce()
 /// The time that a request of gRPC has left, by its caller (`grpc-timeout` of gRPC over HTTP/2); of several the
 /// shortest. What breaks the grammar is ignored.
 pub fn grpc_timeout(headers: &HeaderMap) -> Option<Duration> {
-    let texts = headers.get_all("grpc-timeout").into_iter();
+    let texts = headers.get_all(&TIMEOUT).into_iter();
     texts
         .filter_map(|text| timeout(text.to_str().ok()?.trim()))
         .min()

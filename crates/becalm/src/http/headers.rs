@@ -3,29 +3,45 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ::http::{HeaderMap, HeaderValue};
+use ::http::header::{DATE, RETRY_AFTER};
+use ::http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::hint::{self, Hint};
 use crate::scope::Told;
 use crate::time::UnixTime;
 
 /// Says "no" by being there.
-const NACK: &str = "finagle-http-nonretryable-nack";
+static NACK: HeaderName = name("finagle-http-nonretryable-nack");
 /// What proxies say that have no room.
-const OVERLOADED: [&str; 4] = [
-    "x-envoy-overloaded",
-    "x-envoy-local-overloaded",
-    "x-envoy-ratelimited",
-    "finagle-http-nack",
+static OVERLOADED: [HeaderName; 4] = [
+    name("x-envoy-overloaded"),
+    name("x-envoy-local-overloaded"),
+    name("x-envoy-ratelimited"),
+    name("finagle-http-nack"),
 ];
-const ADVICE: [&str; 2] = ["x-should-retry", "stripe-should-retry"];
-const RESET_AFTER: &str = "x-ratelimit-reset-after";
+static ADVICE: [HeaderName; 2] = [name("x-should-retry"), name("stripe-should-retry")];
+/// What names milliseconds, with what reads it.
+static FINE: [(HeaderName, Reads); 3] = [
+    (name("retry-after-ms"), hint::retry_after_ms),
+    (name("x-ms-retry-after-ms"), hint::retry_after_ms),
+    (name("x-amz-retry-after"), hint::amz_retry_after),
+];
+static RATE_LIMIT: HeaderName = name("ratelimit");
+static RESET_AFTER: HeaderName = name("x-ratelimit-reset-after");
+static TOLD: HeaderName = name(Told::NAME);
 /// What is left of a quota, and when it is reset.
-const QUOTAS: [(&str, &str); 3] = [
-    ("x-ratelimit-remaining", "x-ratelimit-reset"),
-    ("x-rate-limit-remaining", "x-rate-limit-reset"),
-    ("ratelimit-remaining", "ratelimit-reset"),
+static QUOTAS: [(HeaderName, HeaderName); 3] = [
+    (name("x-ratelimit-remaining"), name("x-ratelimit-reset")),
+    (name("x-rate-limit-remaining"), name("x-rate-limit-reset")),
+    (name("ratelimit-remaining"), name("ratelimit-reset")),
 ];
+
+type Reads = fn(&str) -> Option<Duration>;
+
+/// A name that is made once: from a text it would be made for each answer.
+const fn name(text: &'static str) -> HeaderName {
+    HeaderName::from_static(text)
+}
 
 /// Reads the server's hint from the headers of a failed response.
 ///
@@ -53,9 +69,8 @@ pub fn hint<W: Into<UnixTime>>(headers: &HeaderMap, wall: impl FnOnce() -> W) ->
     if should_retry(headers) == Some(false) {
         return Some(Hint::Stop);
     }
-    longest(headers, "retry-after-ms", hint::retry_after_ms)
-        .or_else(|| longest(headers, "x-ms-retry-after-ms", hint::retry_after_ms))
-        .or_else(|| longest(headers, "x-amz-retry-after", hint::amz_retry_after))
+    FINE.iter()
+        .find_map(|(name, read)| longest(headers, name, read))
         .or_else(|| coarse(headers, wall))
         .map(Hint::AtLeast)
         .or_else(|| told(headers).map(Told::hint))
@@ -63,24 +78,25 @@ pub fn hint<W: Into<UnixTime>>(headers: &HeaderMap, wall: impl FnOnce() -> W) ->
 
 /// What names whole seconds or a date.
 fn coarse<W: Into<UnixTime>>(headers: &HeaderMap, wall: impl FnOnce() -> W) -> Option<Duration> {
-    let is_spent = |remaining| headers.get_all(remaining).iter().any(|left| is(left, "0"));
+    let is_spent =
+        |remaining: &HeaderName| headers.get_all(remaining).iter().any(|left| is(left, "0"));
     let resets = QUOTAS
         .iter()
-        .filter(|(remaining, reset)| headers.contains_key(*reset) && is_spent(*remaining))
-        .map(|(_, reset)| *reset);
-    let may_be_date = headers.contains_key("retry-after") || resets.clone().next().is_some();
+        .filter(|(remaining, reset)| headers.contains_key(reset) && is_spent(remaining))
+        .map(|(_, reset)| reset);
+    let may_be_date = headers.contains_key(RETRY_AFTER) || resets.clone().next().is_some();
     let origin = may_be_date.then(|| {
         let now = wall().into();
         date(headers, now).unwrap_or(now)
     });
-    let by_date = |name, read: fn(&str, UnixTime) -> Option<Duration>| {
+    let by_date = |name: &HeaderName, read: fn(&str, UnixTime) -> Option<Duration>| {
         longest(headers, name, |text| read(text, origin?))
     };
-    by_date("retry-after", hint::retry_after)
-        .or_else(|| hint::rate_limit(whole_field(headers, "ratelimit")?))
+    by_date(&RETRY_AFTER, hint::retry_after)
+        .or_else(|| hint::rate_limit(whole_field(headers, &RATE_LIMIT)?))
         .or_else(|| {
-            let seconds = longest(headers, RESET_AFTER, hint::rate_limit_reset_after);
-            seconds.filter(|_| is_spent("x-ratelimit-remaining"))
+            let seconds = longest(headers, &RESET_AFTER, hint::rate_limit_reset_after);
+            seconds.filter(|_| is_spent(&QUOTAS[0].0))
         })
         .or_else(|| {
             resets
@@ -99,11 +115,11 @@ fn coarse<W: Into<UnixTime>>(headers: &HeaderMap, wall: impl FnOnce() -> W) -> O
 /// Anything else is ignored. Where several disagree, `false` counts.
 pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
     let is_forbidden = told(headers).is_some_and(|told| told.hint() == Hint::Stop);
-    if is_forbidden || headers.contains_key(NACK) {
+    if is_forbidden || headers.contains_key(&NACK) {
         return Some(false);
     }
     let advice = |word: &str| {
-        let mut lines = ADVICE.iter().flat_map(|name| headers.get_all(*name));
+        let mut lines = ADVICE.iter().flat_map(|name| headers.get_all(name));
         lines.any(|value| is(value, word))
     };
     if advice("false") {
@@ -123,13 +139,13 @@ pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
 /// Each says so by being there, unless its value is `false`.
 pub fn is_overloaded(headers: &HeaderMap) -> bool {
     OVERLOADED.iter().any(|name| {
-        let mut lines = headers.get_all(*name).iter();
+        let mut lines = headers.get_all(name).iter();
         lines.any(|value| !is(value, "false"))
     })
 }
 
 /// All lines of a structured field as one (RFC 9651 section 4.2); `None` where there is none.
-pub(super) fn whole_field<'a>(headers: &'a HeaderMap, name: &str) -> Option<Cow<'a, [u8]>> {
+pub(super) fn whole_field<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, [u8]>> {
     let mut lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
     let mut field = Cow::Borrowed(lines.next()?);
     for line in lines {
@@ -147,12 +163,12 @@ fn is(value: &HeaderValue, word: &str) -> bool {
 }
 
 pub(super) fn told(headers: &HeaderMap) -> Option<Told> {
-    whole_field(headers, Told::NAME).and_then(Told::decode)
+    whole_field(headers, &TOLD).and_then(Told::decode)
 }
 
 /// The response's own `Date`.
 fn date(headers: &HeaderMap, now: UnixTime) -> Option<UnixTime> {
-    let mut lines = headers.get_all("date").iter();
+    let mut lines = headers.get_all(DATE).iter();
     let (line, None) = (lines.next()?, lines.next()) else {
         return None;
     };
@@ -162,7 +178,7 @@ fn date(headers: &HeaderMap, now: UnixTime) -> Option<UnixTime> {
 /// The longest delay that the lines of this header name.
 fn longest(
     headers: &HeaderMap,
-    name: &str,
+    name: &HeaderName,
     read: impl Fn(&str) -> Option<Duration>,
 ) -> Option<Duration> {
     let texts = headers.get_all(name).into_iter().map(HeaderValue::to_str);

@@ -1,5 +1,6 @@
 //! What do headers carry between the layers of different processes?
 
+use std::io::Write;
 use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderName, HeaderValue};
@@ -10,9 +11,20 @@ use crate::scope::{Scope, ScopeHeader, Told};
 use crate::stop::StopReason;
 use crate::time::{ClockId, Instant};
 
-const SCOPE: HeaderName = HeaderName::from_static(ScopeHeader::NAME);
-const RETRY: HeaderName = HeaderName::from_static(Told::NAME);
-const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+static SCOPE: HeaderName = HeaderName::from_static(ScopeHeader::NAME);
+static RETRY: HeaderName = HeaderName::from_static(Told::NAME);
+static SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+/// What counts attempts, and what is to be added.
+static COUNTS: [(HeaderName, u64); 3] = [
+    (HeaderName::from_static("x-envoy-attempt-count"), 0),
+    (HeaderName::from_static("grpc-previous-rpc-attempts"), 1),
+    (HeaderName::from_static("x-stainless-retry-count"), 1),
+];
+static OF_AMZ: HeaderName = HeaderName::from_static("amz-sdk-request");
+static OF_TIMEOUT: HeaderName = HeaderName::from_static("x-envoy-is-timeout-retry");
+static ENVOY_TIMEOUT: HeaderName = HeaderName::from_static("x-envoy-expected-rq-timeout-ms");
+/// The longest scope has 61 bytes.
+const LONGEST_SCOPE: usize = 64;
 
 /// The scope of a request that came with these headers at `now` on this clock: [`Scope::decode`]
 /// of `becalm-scope`, and what other systems say of the same things.
@@ -46,22 +58,18 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 /// ```
 pub fn scope(headers: &HeaderMap, now: Instant, clock: ClockId) -> Scope {
     let mut said = own(headers);
-    for (name, offset) in [
-        ("x-envoy-attempt-count", 0),
-        ("grpc-previous-rpc-attempts", 1),
-        ("x-stainless-retry-count", 1),
-    ] {
+    for (name, offset) in &COUNTS {
         for count in texts(headers, name).filter_map(number) {
-            said.at_attempt(count.saturating_add(offset));
+            said.at_attempt(count.saturating_add(*offset));
         }
     }
-    for attempt in texts(headers, "amz-sdk-request").filter_map(amz_attempt) {
+    for attempt in texts(headers, &OF_AMZ).filter_map(amz_attempt) {
         said.at_attempt(attempt);
     }
-    if texts(headers, "x-envoy-is-timeout-retry").any(|text| text == "true") {
+    if texts(headers, &OF_TIMEOUT).any(|text| text == "true") {
         said.at_retry();
     }
-    let of_envoy = texts(headers, "x-envoy-expected-rq-timeout-ms")
+    let of_envoy = texts(headers, &ENVOY_TIMEOUT)
         .filter_map(number)
         .filter(|millis| *millis > 0)
         .map(Duration::from_millis);
@@ -77,11 +85,11 @@ pub fn scope(headers: &HeaderMap, now: Instant, clock: ClockId) -> Scope {
 /// Replaces the field that may be there: one that came with an incoming request speaks of the
 /// layers above that one, and must not be forwarded as it is.
 pub fn write_scope(headers: &mut HeaderMap, scope: Scope, now: Instant, clock: ClockId) {
-    headers.remove(SCOPE);
-    let header = scope.encode(now, clock).map(|header| header.to_string());
-    if let Some(Ok(value)) = header.map(HeaderValue::try_from) {
-        headers.insert(SCOPE, value);
-    }
+    let value = scope.encode(now, clock).and_then(value_of);
+    match value {
+        Some(value) => headers.insert(&SCOPE, value),
+        None => headers.remove(&SCOPE),
+    };
 }
 
 /// Writes into the headers of a failed response why a layer below could not retry, if the layers above
@@ -93,9 +101,9 @@ pub fn write_scope(headers: &mut HeaderMap, scope: Scope, now: Instant, clock: C
 pub fn write_told(headers: &mut HeaderMap, reason: StopReason) {
     let answer = Told::because(reason).map(|answer| answer.to_string());
     if let Some(Ok(value)) = answer.map(HeaderValue::try_from) {
-        headers.insert(RETRY, value);
+        headers.insert(&RETRY, value);
         if reason == StopReason::DoNotRetry {
-            headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+            headers.insert(&SHOULD_RETRY, HeaderValue::from_static("false"));
         }
     }
 }
@@ -110,12 +118,21 @@ pub fn told(headers: &HeaderMap) -> Option<StopReason> {
     }
 }
 
+/// Written where it lies, so that it is copied once.
+fn value_of(header: ScopeHeader) -> Option<HeaderValue> {
+    let mut written = [0; LONGEST_SCOPE];
+    let mut rest = &mut written[..];
+    write!(rest, "{header}").ok()?;
+    let length = LONGEST_SCOPE - rest.len();
+    HeaderValue::from_bytes(&written[..length]).ok()
+}
+
 fn own(headers: &HeaderMap) -> ScopeHeader {
-    whole_field(headers, ScopeHeader::NAME)
+    whole_field(headers, &SCOPE)
         .map_or_else(ScopeHeader::default, |field| ScopeHeader::read(&field))
 }
 
-fn texts<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {
+fn texts<'a>(headers: &'a HeaderMap, name: &'a HeaderName) -> impl Iterator<Item = &'a str> {
     let lines = headers.get_all(name).into_iter();
     lines.filter_map(|line| line.to_str().ok()).map(str::trim)
 }

@@ -8,7 +8,9 @@ use crate::hint::structured::string_item;
 use crate::idempotency::{InvalidKey, Operation};
 use crate::shared::Shared;
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+static REPEATABILITY_ID: HeaderName = HeaderName::from_static("repeatability-request-id");
+static REPEATABILITY_SENT: HeaderName = HeaderName::from_static("repeatability-first-sent");
 
 /// Says whether a request may be repeated, and how, by its method and headers.
 ///
@@ -22,9 +24,10 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// PATCH, CONNECT and every other method are not: declare [`Operation::Idempotent`] yourself where
 /// you know better.
 pub fn operation(method: &Method, headers: &HeaderMap) -> Operation {
-    let is_keyed = has_one_value(headers, "idempotency-key")
-        || has_one_value(headers, "repeatability-request-id")
-            && has_one_value(headers, "repeatability-first-sent");
+    let has_repeatability =
+        || has_one_value(headers, &REPEATABILITY_ID) && has_one_value(headers, &REPEATABILITY_SENT);
+    let is_keyed =
+        !headers.is_empty() && (has_one_value(headers, &IDEMPOTENCY_KEY) || has_repeatability());
     if is_keyed {
         Operation::KeyedByCaller
     } else if method.is_idempotent() {
@@ -50,7 +53,7 @@ pub fn declare(
         Some(Operation::Keyed(_)) if said == Operation::KeyedByCaller => said,
         Some(Operation::Keyed(key)) => {
             if let Ok(value) = HeaderValue::try_from(format!("\"{key}\"")) {
-                headers.insert(IDEMPOTENCY_KEY, value);
+                headers.insert(&IDEMPOTENCY_KEY, value);
             }
             Operation::Keyed(key)
         }
@@ -72,7 +75,7 @@ pub fn declare(
 ///
 /// [`InvalidKey::Quotes`]: the field is no String, an empty one, or there are several.
 pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, InvalidKey> {
-    let mut lines = headers.get_all("idempotency-key").iter();
+    let mut lines = headers.get_all(&IDEMPOTENCY_KEY).iter();
     let key = match (lines.next(), lines.next()) {
         (None, _) => return Ok(None),
         (Some(line), None) => string_item(line.as_bytes()),
@@ -85,7 +88,7 @@ pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, InvalidKey> 
 }
 
 /// One line that is not blank. Several leave open which one the server obeys.
-fn has_one_value(headers: &HeaderMap, name: &str) -> bool {
+fn has_one_value(headers: &HeaderMap, name: &HeaderName) -> bool {
     let mut lines = headers.get_all(name).iter();
     let is_blank = |value: &[u8]| matches!(value.trim_ascii(), b"" | b"\"\"");
     match (lines.next(), lines.next()) {

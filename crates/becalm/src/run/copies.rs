@@ -74,6 +74,12 @@ impl<Fut> Copies<Fut> {
         this.place.set(Place::Taken { future });
     }
 
+    /// Whether no future is in its place.
+    #[inline]
+    pub(super) const fn are_none(&self) -> bool {
+        matches!(self.place, Place::Free)
+    }
+
     /// Drops the future of the attempt of this number.
     pub fn cut(self: Pin<&mut Self>, number: u32) {
         let mut this = self.project();
@@ -125,16 +131,32 @@ where
     ///
     /// The call is over, without success.
     pub fn poll_call<H: AsRef<Core> + Clone, C: Judge<E>>(
+        self: Pin<&mut Self>,
+        engine: &mut Engine<H>,
+        classifier: &C,
+        last: &mut Option<E>,
+        context: &mut Context<'_>,
+        start: impl FnMut(Attempt) -> Fut,
+    ) -> Poll<Result<T, GaveUp<C::Error>>> {
+        let poll = |_, future: Pin<&mut Fut>, context: &mut Context<'_>| future.poll(context);
+        self.poll_call_by(engine, classifier, last, context, start, poll)
+    }
+}
+
+impl<Fut> Copies<Fut> {
+    /// As [`poll_call`](Self::poll_call), where the driver polls what runs as an attempt.
+    pub(super) fn poll_call_by<T, E, H: AsRef<Core> + Clone, C: Judge<E>>(
         mut self: Pin<&mut Self>,
         engine: &mut Engine<H>,
         classifier: &C,
         last: &mut Option<E>,
         context: &mut Context<'_>,
         mut start: impl FnMut(Attempt) -> Fut,
+        mut poll: impl FnMut(Attempt, Pin<&mut Fut>, &mut Context<'_>) -> Poll<Result<T, E>>,
     ) -> Poll<Result<T, GaveUp<C::Error>>> {
         let mut polled = core::mem::take(&mut engine.polled);
         loop {
-            match self.as_mut().poll_after(polled, engine, context) {
+            match self.as_mut().poll_after(polled, engine, context, &mut poll) {
                 Some((attempt, Ok(value))) => {
                     self.clear();
                     engine.succeeded(attempt.number());
@@ -163,21 +185,20 @@ where
             }
         }
     }
-}
 
-impl<Fut: Future> Copies<Fut> {
     /// Polls those alone that began after the attempt of this number.
-    fn poll_after<H: AsRef<Core> + Clone>(
+    fn poll_after<R, H: AsRef<Core> + Clone>(
         self: Pin<&mut Self>,
         polled: u32,
         engine: &mut Engine<H>,
         context: &mut Context<'_>,
-    ) -> Option<(Attempt, Fut::Output)> {
+        poll: &mut impl FnMut(Attempt, Pin<&mut Fut>, &mut Context<'_>) -> Poll<R>,
+    ) -> Option<(Attempt, R)> {
         let mut this = self.project();
         if let PlaceProjection::Taken { future } = this.place.as_mut().project() {
             let attempt = or_plain(*this.attempt);
             if attempt.number() > polled {
-                let ended = engine.inside(attempt.number(), || future.poll(context));
+                let ended = engine.inside(attempt.number(), || poll(attempt, future, context));
                 if let Poll::Ready(output) = ended {
                     this.place.set(Place::Free);
                     return Some((attempt, output));
@@ -191,7 +212,8 @@ impl<Fut: Future> Copies<Fut> {
             if attempt.number() <= polled {
                 continue;
             }
-            let polled = engine.inside(attempt.number(), || future.as_mut().poll(context));
+            let run = || poll(attempt, future.as_mut(), context);
+            let polled = engine.inside(attempt.number(), run);
             if let Poll::Ready(output) = polled {
                 hedges.swap_remove(at);
                 return Some((attempt, output));
@@ -202,9 +224,26 @@ impl<Fut: Future> Copies<Fut> {
 
     /// Polls the one in its place, whose scope is entered already.
     #[inline]
-    pub(super) fn poll_first(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Fut::Output> {
+    pub(super) fn poll_first(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Fut::Output>
+    where
+        Fut: Future,
+    {
         match self.project().place.project() {
             PlaceProjection::Taken { future } => future.poll(context),
+            PlaceProjection::Free => Poll::Pending,
+        }
+    }
+
+    /// The same, where the driver polls it.
+    #[inline]
+    pub(super) fn poll_first_by<R>(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        poll: &mut impl FnMut(Attempt, Pin<&mut Fut>, &mut Context<'_>) -> Poll<R>,
+    ) -> Poll<R> {
+        let this = self.project();
+        match this.place.project() {
+            PlaceProjection::Taken { future } => poll(or_plain(*this.attempt), future, context),
             PlaceProjection::Free => Poll::Pending,
         }
     }

@@ -262,6 +262,31 @@ impl Begun {
         self.first.attempt(&self.settings.options)
     }
 
+    /// Whether something else than its end or a time limit may want it to wake.
+    #[inline]
+    pub fn is_watched(&self) -> bool {
+        self.first.may_hedge || self.settings.cancel().is_some()
+    }
+
+    /// When a time limit cuts it; `NEVER` for none.
+    #[inline]
+    pub fn ends(&self) -> Instant {
+        let FirstTry {
+            deadline,
+            attempt_timeout,
+            observes,
+            ..
+        } = self.first;
+        if observes {
+            return Instant::NEVER;
+        }
+        if attempt_timeout == u64::MAX {
+            return deadline;
+        }
+        let limit = Duration::from_nanos(attempt_timeout);
+        deadline.min(self.first.start().after(limit))
+    }
+
     /// Tells the observer of the attempt that starts, and of the breaker that is half-open with it.
     #[inline]
     pub fn announce(&mut self, core: &Core) {

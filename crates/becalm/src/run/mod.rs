@@ -1,6 +1,7 @@
 //! Who runs the operation, and waits? The engine step, and the drivers on it: async, blocking, and
 //! the loop by hand.
 
+mod attempts;
 mod before;
 mod blocking;
 mod builder;
@@ -18,6 +19,7 @@ mod retry;
 mod sans_io;
 
 pub use self::core::Core;
+pub use attempts::Attempts;
 #[doc(hidden)]
 pub use before::before_attempts;
 pub use blocking::Blocking;

@@ -6,9 +6,12 @@ use core::fmt;
 use super::core::Core;
 use super::engine::{Engine, EngineBuilder};
 use super::first_attempt::{Begun, Settings, plain};
+use super::gave_up::Stopped;
 use crate::attempt::Attempt;
 use crate::call::FirstTry;
+use crate::classify::Failure;
 use crate::scope::Scope;
+use crate::time::{Instant, Sleeper};
 
 /// The first attempt of a call, which runs: a success ends the call here, and everything else makes it an
 /// [`Engine`], with nothing lost.
@@ -154,6 +157,32 @@ impl<H: AsRef<Core> + Clone> FirstAttempt<H> {
         let mut engine = self.take();
         engine.returned(inside);
         engine
+    }
+
+    /// Whether an engine has to look after it while it pends, since its scope has become this.
+    #[inline]
+    pub(super) fn is_watched(&self, inside: Scope) -> bool {
+        inside.has_news() || self.begun.as_ref().is_some_and(Begun::is_watched)
+    }
+
+    /// When it is cut; `NEVER` for no time limit.
+    #[inline]
+    pub(super) fn ends(&self) -> Instant {
+        self.begun.as_ref().map_or(Instant::NEVER, Begun::ends)
+    }
+
+    pub(super) fn sleeper(&self) -> &dyn Sleeper {
+        &*self.core.as_ref().host.sleeper
+    }
+
+    /// It has failed so: the end, where no policy lets another follow.
+    pub(super) fn stops(&mut self, failure: Failure, inside: Scope) -> Option<Stopped> {
+        if self.begun.is_some() {
+            return None;
+        }
+        let stopped = plain::stopped(self.core.as_ref(), failure, inside);
+        self.is_over = stopped.is_some();
+        stopped
     }
 
     fn take(&mut self) -> Engine<H> {

@@ -82,7 +82,7 @@ pub struct Engine<H: AsRef<Core>> {
     /// The attempt that is being executed: if that unwinds, it has panicked.
     executing: Option<u32>,
     /// Never locked: it makes an engine `Sync`, which a timer is not.
-    timer: Option<(Instant, Mutex<Sleep>)>,
+    pub(super) timer: Option<(Instant, Mutex<Sleep>)>,
     /// Made at the first failure.
     story: Option<Box<Story>>,
     identity: Option<Identity>,
