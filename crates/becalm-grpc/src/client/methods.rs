@@ -1,20 +1,20 @@
 //! What is set for the method of this path? For itself, or else for its service, or else for all.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::service_config::Name;
 
 /// Something for each of some methods.
 #[derive(Debug, Clone)]
 pub(super) struct Methods<T> {
-    /// By `/service/method`, and by `/service/` for all of a service.
-    named: HashMap<String, T>,
+    /// By `/service/method`, and by `/service/` for all of a service. Few, of which to compare some costs less than to hash one.
+    named: BTreeMap<String, T>,
     all: Option<T>,
 }
 
 impl<T> Methods<T> {
     pub fn of(all: Option<T>) -> Self {
-        let named = HashMap::new();
+        let named = BTreeMap::new();
         Self { named, all }
     }
 

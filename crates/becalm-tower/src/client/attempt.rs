@@ -73,9 +73,14 @@ impl<B: Body + Unpin, C> Call<'_, B, C> {
             body_is_consumed();
         }
         let classify = |error: &S::Error| self.retrier.classifier().classify(attempt, error);
-        Poll::Ready(match ready!(polled) {
-            // Where it lies: a response is moved once.
-            Ended::Called(Ok(mut response)) => match self.judge(&mut response, attempt) {
+        let mut ended = ready!(polled);
+        // Where it lies: a response is moved once.
+        let judged = match &mut ended {
+            Ended::Called(Ok(response)) => self.judge(response, attempt),
+            _ => None,
+        };
+        Poll::Ready(match ended {
+            Ended::Called(Ok(response)) => match judged {
                 None => Ok(response),
                 Some((failure, true)) => Err((failure, Failed::Redirected(response.map(|_| None)))),
                 Some((failure, false)) => Err((failure, Failed::Answer(response.map(Some)))),

@@ -152,9 +152,11 @@ where
     let retrier = retriers.of(authority(&head));
     let options = own.of_call(retrier.as_ref(), &mut head);
     let length = head.headers.get(CONTENT_LENGTH).and_then(length);
-    let head = Some(head);
     RetryFuture {
-        state: State::New { head, options },
+        state: State::New {
+            head: Some(head),
+            options,
+        },
         drain: None,
         retrier,
         service,

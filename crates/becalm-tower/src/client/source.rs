@@ -87,7 +87,13 @@ mod tests {
     use std::pin::Pin;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Poll, Wake, Waker};
+    use std::time::Duration;
 
+    use becalm::call::{Call, CallOptions, Decision};
+    use becalm::rng::SplitMix64;
+    use becalm::shared::Shared;
+    use becalm::time::Instant;
+    use becalm::{Attempt, Budget, Failure, Policy, Scope};
     use bytes::Bytes;
     use http::HeaderMap;
     use http_body::{Frame, SizeHint};
@@ -171,7 +177,25 @@ mod tests {
     }
 
     fn reader(source: &Arc<Source<Steps>>, attempt: u32) -> ReplayBody<Steps> {
-        ReplayBody::of(Some(Arc::clone(source)), attempt)
+        ReplayBody::of(Some(Arc::clone(source)), numbered(attempt))
+    }
+
+    /// The attempt of this number, of a call whose attempts all fail.
+    fn numbered(number: u32) -> Attempt {
+        let policy = Policy::default().attempts(number).budget(Budget::None);
+        let shared = Shared::new(policy, Duration::ZERO).expect("a valid policy");
+        let (mut now, random) = (Instant::ZERO, &mut SplitMix64::new(7));
+        let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);
+        loop {
+            let attempt = call.start(now, random).expect("it starts");
+            if attempt.number() == number {
+                return attempt;
+            }
+            match call.on_outcome(now, Failure::transient().into(), random) {
+                Decision::RetryIn(delay) => now = now.after(delay),
+                decision => panic!("{decision:?}"),
+            }
+        }
     }
 
     /// How often it was woken.

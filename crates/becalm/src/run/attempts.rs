@@ -90,7 +90,7 @@ impl<H: AsRef<Core> + Clone, Fut, E> Attempts<H, Fut, E> {
         mut poll: impl FnMut(Attempt, Pin<&mut Fut>, &mut Context<'_>) -> Poll<Result<T, E>>,
     ) -> Poll<Result<T, GaveUp<C::Error>>> {
         let mut this = self.as_mut().project();
-        let first = match mem::replace(this.stage, Stage::Over) {
+        let mut first = match mem::replace(this.stage, Stage::Over) {
             Stage::New(builder) => match builder.first_attempt() {
                 Ok(first) => first,
                 Err(engine) => {
@@ -115,12 +115,13 @@ impl<H: AsRef<Core> + Clone, Fut, E> Attempts<H, Fut, E> {
         }
         let polled = this.copies.as_mut().poll_first_by(context, &mut poll);
         let inside = entered.leave();
+        // Before the value is moved, which is the dearest of a success: so it is moved once.
+        if let Poll::Ready(Ok(_)) = polled {
+            this.copies.as_mut().clear();
+            first.succeed();
+        }
         let driven = match polled {
-            Poll::Ready(Ok(value)) => {
-                this.copies.clear();
-                first.succeeded();
-                return Poll::Ready(Ok(value));
-            }
+            Poll::Ready(Ok(value)) => return Poll::Ready(Ok(value)),
             Poll::Pending => {
                 let ends = first.ends();
                 if !first.is_watched(inside) && !rings(this.timer, ends, &first, context) {

@@ -136,6 +136,11 @@ impl<H: AsRef<Core> + Clone> FirstAttempt<H> {
     /// Tells that it has succeeded, and with it the call.
     #[inline]
     pub fn succeeded(mut self) {
+        self.succeed();
+    }
+
+    #[inline]
+    pub(super) fn succeed(&mut self) {
         self.is_over = true;
         let core = self.core.as_ref();
         match &mut self.begun {
