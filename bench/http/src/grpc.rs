@@ -69,10 +69,14 @@ pub fn at_once(runtime: &Runtime, is_repeated: bool) -> Box<dyn Fn(u32) + '_> {
         let rounds = calls / CALLS;
         if is_repeated {
             let mut client = Grpc::new(layer.layer(service_fn(answers)));
-            (0..rounds).for_each(|_| drop(round(runtime, &mut client)));
+            for _ in 0..rounds {
+                round(runtime, &mut client);
+            }
         } else {
             let mut client = Grpc::new(service_fn(answers));
-            (0..rounds).for_each(|_| drop(round(runtime, &mut client)));
+            for _ in 0..rounds {
+                round(runtime, &mut client);
+            }
         }
     })
 }

@@ -25,7 +25,9 @@ fn whole(part: &str, calls: u32) -> f64 {
         .output()
         .expect("valgrind is installed");
     let told = String::from_utf8_lossy(&output.stderr);
-    let collected = told.lines().find_map(|line| line.split("Collected :").nth(1));
+    let collected = told
+        .lines()
+        .find_map(|line| line.split("Collected :").nth(1));
     let collected = collected.and_then(|count| count.trim().parse().ok());
     collected.unwrap_or_else(|| panic!("callgrind counts `{part}`: {told}"))
 }

@@ -42,9 +42,20 @@ async fn the_extensions_of_a_request_say_how_it_is_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_attempt_is_the_same_request_with_its_number_in_the_extensions() {
+async fn a_request_without_an_attempt_in_the_extensions_is_a_first_one() {
     let service = stalls_then_fails();
     let mut client = RetryLayer::new(&retrier()).layer(service.clone());
+    let answer = client.call(request("PUT", "a lamp")).await;
+    answer.expect("an answer");
+    let numbers = service.each(|seen| seen.head.extensions.get().map(Attempt::number));
+    assert_eq!(numbers, [None, Some(2), Some(3)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_attempt_is_the_same_request_with_its_number_in_the_extensions() {
+    let service = stalls_then_fails();
+    let layer = RetryLayer::new(&retrier()).tell_first_attempts();
+    let mut client = layer.layer(service.clone());
     let mut request = request("PATCH", "a lamp");
     request
         .headers_mut()
@@ -167,8 +178,9 @@ async fn of_the_clients_time_out_and_the_attempts_the_lesser_holds() {
             let service = MadeUp::new([Does::Stalls, Does::Stalls]);
             let policy = Policy::fixed(Duration::from_millis(1)).attempts(2);
             let policy = policy.attempt_timeout(of_policy).deadline(second * 31);
+            let layer = RetryLayer::new(&policy.retrier().expect("a valid policy"));
             let mut client = ServiceBuilder::new()
-                .layer(RetryLayer::new(&policy.retrier().expect("a valid policy")))
+                .layer(layer.tell_first_attempts())
                 .map_err(Boxed::new)
                 .timeout(own)
                 .service(service.clone());

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::task::Poll;
 use std::time::Duration;
 
-use becalm::run::{Copies, Engine};
+use becalm::run::{Attempts, Copies, Engine};
 use becalm::scope::body_is_consumed;
 use becalm::time::FakeSleeper;
 use becalm::{
@@ -23,7 +23,7 @@ pub type Operation<'a> = &'a dyn Fn(Attempt) -> Result<u32, Fault>;
 pub type Ended = Result<u32, GaveUp<Fault>>;
 pub type Driver = fn(&Retrier, Operation<'_>) -> Ended;
 
-pub const DRIVERS: [(&str, Driver); 7] = [
+pub const DRIVERS: [(&str, Driver); 8] = [
     ("async", |retrier, operation| {
         ready(retrier.retry(|attempt| async move { operation(attempt) }))
     }),
@@ -61,6 +61,19 @@ pub const DRIVERS: [(&str, Driver); 7] = [
             copies.poll_call(&mut engine, classifier, &mut last, context, start)
         }))
     }),
+    (
+        "a driver of futures with a quick path",
+        |retrier, operation| {
+            let mut attempts = pin!(Attempts::new(retrier.engine()));
+            let start = |attempt| async move { operation(attempt) };
+            ready(poll_fn(|context| {
+                let (attempts, classifier) = (attempts.as_mut(), retrier.classifier());
+                attempts.poll_call(classifier, context, start, |_, future, context| {
+                    Future::poll(future, context)
+                })
+            }))
+        },
+    ),
     ("a driver without futures", |retrier, operation| {
         by_first_attempt(retrier, retrier.engine(), operation)
     }),
