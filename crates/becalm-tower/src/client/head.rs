@@ -10,7 +10,7 @@ pub(super) struct KeptHead {
     pub method: Method,
     uri: Uri,
     version: Version,
-    fields: Vec<(HeaderName, HeaderValue)>,
+    fields: Box<[(HeaderName, HeaderValue)]>,
     extensions: Extensions,
 }
 
@@ -23,7 +23,7 @@ impl KeptHead {
             method: head.method.clone(),
             uri: head.uri.clone(),
             version: head.version,
-            fields,
+            fields: fields.into_boxed_slice(), // with no room to spare
             extensions: head.extensions.clone(),
         }
     }

@@ -163,7 +163,8 @@ where
         may_hold_place: true,
         unready,
         source: Source::new(body, settings.replay_limit, length),
-        settings,
+        answers_are_errors: settings.answers_are_errors,
+        tells_attempts: settings.tells_attempts,
     }
 }
 
@@ -194,7 +195,8 @@ pin_project_lite::pin_project! {
         // Of the first attempt.
         unready: Option<S::Error>,
         source: Option<Arc<Source<B>>>,
-        settings: Settings,
+        answers_are_errors: bool,
+        tells_attempts: bool,
     }
 }
 
@@ -207,7 +209,8 @@ pin_project_lite::pin_project! {
             #[pin]
             attempts: Attempts<Core, Stage<S, B>, Refused<D, S::Error>>,
             head: Head,
-            operation: Operation,
+            // All that an answer is judged by, of what repeating the request does.
+            is_keyed: bool,
             // It has a key and an effect: a redirect is not what it was sent for.
             is_for_this_server: bool,
             // Another attempt may be made of it.
@@ -242,7 +245,7 @@ where
         let StateProjection::Runs {
             mut attempts,
             head,
-            operation,
+            is_keyed,
             is_for_this_server,
             is_kept,
         } = this.state.project()
@@ -250,7 +253,7 @@ where
             return Poll::Pending; // polled again after a panic
         };
         let (service, unready, waker) = (this.service, this.unready, context.waker());
-        let (source, tells_attempts) = (this.source.as_ref(), this.settings.tells_attempts);
+        let (source, tells_attempts) = (this.source.as_ref(), *this.tells_attempts);
         let start = |attempt: Attempt| {
             if !can_send(source, attempt) {
                 return Stage::BodyGone;
@@ -275,7 +278,11 @@ where
             stage(service, unready, request, waker)
         };
         let call = Call {
-            operation: *operation,
+            operation: if *is_keyed {
+                Operation::KeyedByCaller
+            } else {
+                Operation::Idempotent
+            },
             is_for_this_server: *is_for_this_server,
             retrier,
             source: source.map(|source| &**source),
@@ -290,7 +297,7 @@ where
         match polled {
             Poll::Ready(Ok(answer)) => return Poll::Ready(Ok(answer)),
             Poll::Ready(Err(gave_up)) => {
-                let answers_are_errors = this.settings.answers_are_errors;
+                let answers_are_errors = *this.answers_are_errors;
                 return Poll::Ready(failed(gave_up, retrier, answers_are_errors));
             }
             Poll::Pending => (),
@@ -332,13 +339,13 @@ impl<S: Service<Request<ReplayBody<B>>>, B, D> State<S, B, D> {
                 if options != CallOptions::new() {
                     builder = builder.options(options);
                 }
-                let operation = options.operation;
+                let is_keyed = options.operation.is_keyed();
                 let is_safe = whole.as_ref().is_none_or(|head| head.method.is_safe());
                 self.set(Self::Runs {
                     attempts: Attempts::new(builder),
                     head: Head::Sent,
-                    operation,
-                    is_for_this_server: operation.is_keyed() && !is_safe,
+                    is_keyed,
+                    is_for_this_server: is_keyed && !is_safe,
                     is_kept: options.attempts.is_none_or(|attempts| attempts > 1),
                 });
                 whole

@@ -49,6 +49,12 @@ struct Driven<H: AsRef<Core>, E> {
     last: Option<E>,
 }
 
+impl<H: AsRef<Core> + Clone, E> Stage<H, E> {
+    fn driven(engine: Engine<H>, last: Option<E>) -> Self {
+        Self::Driven(Box::new(Driven { engine, last }))
+    }
+}
+
 impl<H: AsRef<Core> + Clone, Fut, E> Attempts<H, Fut, E> {
     /// Of the call that this builds. It begins with the first poll.
     pub const fn new(builder: EngineBuilder<H>) -> Self {
@@ -94,14 +100,13 @@ impl<H: AsRef<Core> + Clone, Fut, E> Attempts<H, Fut, E> {
             Stage::New(builder) => match builder.first_attempt() {
                 Ok(first) => first,
                 Err(engine) => {
-                    let (engine, last) = (*engine, None);
-                    *this.stage = Stage::Driven(Box::new(Driven { engine, last }));
+                    *this.stage = Stage::driven(*engine, None);
                     return self.drive(classifier, context, start, poll);
                 }
             },
             Stage::First(first) => first,
-            Stage::Driven(driven) => {
-                *this.stage = Stage::Driven(driven);
+            driven @ Stage::Driven(_) => {
+                *this.stage = driven;
                 return self.drive(classifier, context, start, poll);
             }
             // Polled after it was ready, which a future may answer as it likes.
@@ -110,8 +115,8 @@ impl<H: AsRef<Core> + Clone, Fut, E> Attempts<H, Fut, E> {
         let entered = Entered::new(first.scope());
         if this.copies.are_none() {
             let attempt = first.attempt();
-            let start = || start(attempt);
-            this.copies.as_mut().start_first(Some(attempt), start);
+            let copies = this.copies.as_mut();
+            copies.start_first(Some(attempt), || start(attempt));
         }
         let polled = this.copies.as_mut().poll_first_by(context, &mut poll);
         let inside = entered.leave();
@@ -131,7 +136,7 @@ impl<H: AsRef<Core> + Clone, Fut, E> Attempts<H, Fut, E> {
                 let mut engine = first.into_engine(inside);
                 engine.polled = 1;
                 engine.timer = this.timer.take().map(|timer| (ends, Mutex::new(timer)));
-                Driven { engine, last: None }
+                Stage::driven(engine, None)
             }
             Poll::Ready(Err(error)) => {
                 this.copies.as_mut().clear();
@@ -141,7 +146,7 @@ impl<H: AsRef<Core> + Clone, Fut, E> Attempts<H, Fut, E> {
                 }
             }
         };
-        *this.stage = Stage::Driven(Box::new(driven));
+        *this.stage = driven;
         self.drive(classifier, context, start, poll)
     }
 
@@ -195,23 +200,17 @@ fn failed<H: AsRef<Core> + Clone, E, C: Judge<E>>(
     inside: Scope,
     classifier: &C,
     error: E,
-) -> Result<Driven<H, E>, GaveUp<C::Error>> {
+) -> Result<Stage<H, E>, GaveUp<C::Error>> {
     let (failure, shown) = classifier.judge(first.attempt(), &error);
-    let stopped = match first.stops(failure, inside) {
-        Some(stopped) => stopped,
-        None => {
-            let mut engine = first.into_engine(inside);
-            engine.failed(1, failure, Some(shown));
-            match engine.take_stopped() {
-                Some(stopped) => stopped,
-                None => {
-                    let last = Some(error);
-                    return Ok(Driven { engine, last });
-                }
-            }
-        }
-    };
-    Err(stopped.keep(classifier, Some(error)))
+    if let Some(stopped) = first.stops(failure, inside) {
+        return Err(stopped.keep(classifier, Some(error)));
+    }
+    let mut engine = first.into_engine(inside);
+    engine.failed(1, failure, Some(shown));
+    if let Some(stopped) = engine.take_stopped() {
+        return Err(stopped.keep(classifier, Some(error)));
+    }
+    Ok(Stage::driven(engine, Some(error)))
 }
 
 /// What it was made of is private: only where it stands is shown.
