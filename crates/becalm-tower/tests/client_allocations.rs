@@ -42,11 +42,14 @@ fn request<B>(body: B) -> Request<B> {
 fn a_success_allocates_its_address_a_list_of_its_fields_and_one_place_for_its_body() {
     let copied = allocations(|| {
         let request = request(());
-        black_box((request.uri().clone(), request));
+        let mut fields = Vec::with_capacity(request.headers().len());
+        let all = request.headers().iter();
+        fields.extend(all.map(|(name, value)| (name.clone(), value.clone())));
+        black_box((request.uri().clone(), fields, request));
     });
-    assert_eq!(of_request(Empty::<Bytes>::new), copied + 1);
+    assert_eq!(of_request(Empty::<Bytes>::new), copied);
     let body = Bytes::from_static(b"a lamp");
-    assert_eq!(of_request(|| Full::new(body.clone())), copied + 2);
+    assert_eq!(of_request(|| Full::new(body.clone())), copied + 1);
 }
 
 /// An answer that has to be waited for.
@@ -76,7 +79,7 @@ async fn a_request_with_headers_scope_and_time_limits_allocates_four_times() {
         assert!(call.as_mut().poll(context).is_pending());
         assert!(call.as_mut().poll(context).is_ready());
     });
-    // The address, a list of the fields, a timer, and the scope.
+    // A list of the fields, what shares the one value, a timer, and the scope.
     assert_eq!(more, made + 4);
 }
 

@@ -19,6 +19,9 @@ use super::source::Source;
 /// go.
 pub(super) type Refused<D, E> = (Failure, Failed<Response<Option<D>>, E>);
 
+/// What an attempt ends with.
+type Judged<D, E> = Result<Response<D>, Refused<D, E>>;
+
 pin_project_lite::pin_project! {
     /// Where one attempt is.
     #[project = StageProjection]
@@ -57,7 +60,7 @@ impl<B: Body + Unpin, C> Call<'_, B, C> {
         attempt: Attempt,
         stage: Pin<&mut Stage<S, B>>,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Response<D>, Refused<D, S::Error>>>
+    ) -> Poll<Judged<D, S::Error>>
     where
         S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
         C: Classifier<S::Error>,
