@@ -53,6 +53,8 @@ pub mod policy;
 mod policy_file;
 #[cfg(feature = "presets")]
 pub mod preset;
+#[cfg(feature = "std")]
+mod rare;
 pub mod rate;
 mod reasons;
 pub mod reconnect;

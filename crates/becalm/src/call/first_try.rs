@@ -88,6 +88,13 @@ impl FirstTry {
         observes: false,
     };
 
+    /// Whether a limit, a hedge or an observed policy measures from the start of each attempt.
+    #[inline]
+    pub fn is_timed(&self) -> bool {
+        let is_limited = self.deadline != Instant::NEVER || self.attempt_timeout != u64::MAX;
+        is_limited || self.may_hedge || self.observes
+    }
+
     /// The call will not repeat its work, whatever its policy allows.
     pub fn will_not_repeat(&mut self) {
         self.may_repeat = false;
@@ -110,6 +117,40 @@ impl FirstTry {
     #[inline]
     pub fn begin_plain(shared: &Shared) -> Option<Scope> {
         shared.plain()
+    }
+
+    /// Begins a call at the top, if it is *quick*: plain but for time limits and for what it sets for itself. The clock is
+    /// read once, and only for a limit. Tells the scope inside.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see `quick::enter`")]
+    pub fn begin_quick(
+        shared: &Shared,
+        options: Option<&CallOptions>,
+        now: impl FnOnce() -> Instant,
+    ) -> Option<(Scope, Self)> {
+        let inside = shared.quick()?;
+        let (mut may_repeat, mut own) = (inside.is_repeated_above(), shared.deadline());
+        if let Some(options) = options {
+            may_repeat = shared.repeats(options.attempts) && options.operation.is_repeatable();
+            own = options.deadline.map_or(own, nanos);
+        }
+        let mut first = Self {
+            may_repeat,
+            attempt_timeout: shared.attempt_timeout(),
+            ..Self::UNKNOWN
+        };
+        if own != u64::MAX || first.attempt_timeout != u64::MAX {
+            if own == 0 {
+                return None; // over before it begins
+            }
+            let started = now();
+            first.deadline = Instant::from_nanos(started.as_nanos().saturating_add(own));
+            first.started = Some(started);
+        }
+        Some((
+            inside.at_top(first.deadline, shared.clock(), may_repeat),
+            first,
+        ))
     }
 
     /// The first try of a plain call.
@@ -143,9 +184,9 @@ impl FirstTry {
 
     /// The first attempt, which has time left.
     #[inline]
-    pub fn attempt(&self, options: &CallOptions) -> Attempt {
+    pub fn attempt(&self, options: Option<&CallOptions>) -> Attempt {
         let remaining = self.remaining().unwrap_or(0);
-        let key = options.operation.key();
+        let key = options.and_then(|options| options.operation.key());
         Attempt::new(1, remaining, self.attempt_timeout, key)
     }
 

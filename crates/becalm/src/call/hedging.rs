@@ -85,7 +85,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let (pass, paid) = self.admit_hedge(now, random)?;
         self.handle.as_ref().count_attempt(false);
         self.flights.no_more = false;
-        let flight = self.next_flight(pass.of_hedge(), now);
+        let flight = self.next_flight(pass.of_hedge(), Some(now));
         self.flights.add_hedge(flight, paid);
         Some(self.attempt(remaining).hedge())
     }

@@ -228,7 +228,7 @@ impl<H: AsRef<Shared>> Call<H> {
         match last {
             Some(paid) => {
                 shared.earn(is_probe, known);
-                paid.succeeded(shared, now());
+                paid.succeeded(shared, now);
             }
             None => shared.succeeded(is_probe, known),
         }

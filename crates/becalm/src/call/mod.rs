@@ -172,12 +172,12 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     /// The next attempt, which the guards have let pass.
-    fn next_flight(&mut self, pass: Pass, now: Instant) -> Flight {
+    fn next_flight(&mut self, pass: Pass, started: Option<Instant>) -> Flight {
         self.attempt = self.attempt.saturating_add(1);
         self.transition = pass.transition().or(self.transition);
         Flight {
             number: self.attempt,
-            started: Some(now),
+            started,
             pass,
         }
     }

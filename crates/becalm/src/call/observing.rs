@@ -99,7 +99,7 @@ impl<H: AsRef<Shared>> Call<H> {
             Err(reason) => (Pass::default(), Some(Would::Refuse(reason))),
         };
         let is_probe = pass.is_probe();
-        let flight = self.next_flight(pass, now);
+        let flight = self.next_flight(pass, Some(now));
         self.flights.start(flight);
         let shared = self.handle.as_ref();
         if let Some(Would::Refuse(_)) = would {

@@ -39,7 +39,7 @@ impl<H: AsRef<Shared>> Call<H> {
         now: Instant,
         random: &mut R,
     ) -> Result<Attempt, StopReason> {
-        let Start::Go(attempt) = self.begin_attempt(now, None, random)? else {
+        let Start::Go(attempt) = self.begin_attempt(&|| now, None, random)? else {
             // Nobody is there to be woken, so nobody was told to wait.
             return Err(StopReason::Cancelled);
         };
@@ -59,7 +59,7 @@ impl<H: AsRef<Shared>> Call<H> {
         waker: &Waker,
         random: &mut R,
     ) -> Result<Start, StopReason> {
-        let started = self.begin_attempt(now, Some(waker), random)?;
+        let started = self.begin_attempt(&|| now, Some(waker), random)?;
         if let Start::Go(_) = started {
             self.spend();
         }
@@ -67,9 +67,11 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     /// Starts the attempt, whose token comes back with the call until it is [spent](Self::spend).
+    ///
+    /// The clock is read only where a limit, a guard or a hedge wants to know.
     pub(crate) fn begin_attempt<R: Random + ?Sized>(
         &mut self,
-        now: Instant,
+        now: &impl Fn() -> Instant,
         waker: Option<&Waker>,
         random: &mut R,
     ) -> Result<Start, StopReason> {
@@ -82,7 +84,7 @@ impl<H: AsRef<Shared>> Call<H> {
             return Err(StopReason::Cancelled);
         }
         if self.first.observes {
-            return Ok(Start::Go(self.begin_observed(now, waker, random)));
+            return Ok(Start::Go(self.begin_observed(now(), waker, random)));
         }
         let started = self.admit(now, waker, random);
         let (remaining, gate) = started.map_err(|reason| self.refused(reason))?;
@@ -98,11 +100,12 @@ impl<H: AsRef<Shared>> Call<H> {
         let (is_first, is_probe) = (self.attempt == 0, pass.is_probe());
         self.leave_waiting_room();
         self.told_below = None;
-        let flight = self.next_flight(pass, now);
+        let started = self.first.is_timed().then(now);
+        let flight = self.next_flight(pass, started);
         self.flights.start(flight);
         let shared = self.handle.as_ref();
         if is_first {
-            self.is_enrolled = shared.first_attempt(is_probe, now);
+            self.is_enrolled = shared.first_attempt(is_probe, now());
         } else {
             shared.count_attempt(false);
         }
@@ -113,7 +116,7 @@ impl<H: AsRef<Shared>> Call<H> {
     #[inline]
     fn admit<R: Random + ?Sized>(
         &mut self,
-        now: Instant,
+        now: &impl Fn() -> Instant,
         waker: Option<&Waker>,
         random: &mut R,
     ) -> Result<(u64, Gate), StopReason> {
@@ -122,9 +125,14 @@ impl<H: AsRef<Shared>> Call<H> {
         if !is_first && shared.retries_are_disabled() {
             return Err(StopReason::AttemptsExhausted);
         }
-        let remaining = remaining(self.first.deadline, now)?;
-        if let Some(asks_at) = self.ask_for_token(now, waker.is_some(), random)? {
-            return Ok((remaining, Gate::Wait(asks_at)));
+        let remaining = match self.first.deadline {
+            Instant::NEVER => u64::MAX,
+            deadline => remaining(deadline, now())?,
+        };
+        if self.waits_for_token() {
+            if let Some(asks_at) = self.ask_for_token(now(), waker.is_some(), random)? {
+                return Ok((remaining, Gate::Wait(asks_at)));
+            }
         }
         let shared = self.handle.as_ref();
         let asking = Asking {
@@ -135,7 +143,7 @@ impl<H: AsRef<Shared>> Call<H> {
         };
         let gate = shared
             .guards()
-            .admit(&mut self.admission, asking, || now, random);
+            .admit(&mut self.admission, asking, now, random);
         match gate {
             Ok(gate) => Ok((remaining, gate)),
             Err(refused) => {

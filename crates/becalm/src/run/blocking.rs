@@ -2,7 +2,7 @@
 
 use super::core::Core;
 use super::engine::Engine;
-use super::first_attempt::{Executing, Settings, plain};
+use super::first_attempt::{Executing, Settings, plain, quick};
 use super::gave_up::GaveUp;
 use super::options::call_options;
 use crate::attempt::Attempt;
@@ -86,6 +86,17 @@ impl<F, C> Blocking<'_, F, C> {
             }
             return plain_failed(core, result, inside, &mut operation, &classifier);
         }
+        if let Some((entered, first)) = quick::enter(core, settings.as_ref()) {
+            let attempt = first.attempt(settings.as_ref().map(|settings| &settings.options));
+            let result = operation(attempt);
+            let inside = entered.leave();
+            if let Ok(value) = result {
+                plain::succeeded(core);
+                return Ok(value);
+            }
+            let engine = quick::hand_over(core, first, settings, inside);
+            return first_ended(engine, attempt, result, &mut operation, &classifier);
+        }
         let mut first = Executing::new(core, settings);
         if let Some(engine) = first.begin() {
             return drive(*engine, None, &mut operation, &classifier);
@@ -94,17 +105,12 @@ impl<F, C> Blocking<'_, F, C> {
         let entered = first.enter();
         let result = operation(attempt);
         let inside = entered.leave();
-        match result {
-            Ok(value) => {
-                first.succeeded();
-                Ok(value)
-            }
-            Err(error) => {
-                let mut engine = first.hand_over(inside);
-                engine.failed_with(attempt, &classifier, &error);
-                drive(engine, Some(error), &mut operation, &classifier)
-            }
+        if let Ok(value) = result {
+            first.succeeded();
+            return Ok(value);
         }
+        let engine = first.hand_over(inside);
+        first_ended(engine, attempt, result, &mut operation, &classifier)
     }
 }
 
@@ -134,6 +140,28 @@ where
     let mut engine = plain::hand_over(core);
     engine.returned(inside);
     engine.failed(attempt.number(), failure, Some(shown));
+    drive(engine, Some(error), operation, classifier)
+}
+
+/// Goes on likewise, where the engine knows of the attempt already.
+#[cold]
+#[inline(never)]
+fn first_ended<F, T, E, C>(
+    mut engine: Engine<&Core>,
+    attempt: Attempt,
+    result: Result<T, E>,
+    operation: &mut F,
+    classifier: &C,
+) -> Result<T, GaveUp<C::Error>>
+where
+    F: FnMut(Attempt) -> Result<T, E>,
+    C: Judge<E>,
+{
+    let error = match result {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    engine.failed_with(attempt, classifier, &error);
     drive(engine, Some(error), operation, classifier)
 }
 

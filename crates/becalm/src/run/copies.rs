@@ -10,6 +10,7 @@ use super::gave_up::GaveUp;
 use crate::attempt::Attempt;
 use crate::call::FirstTry;
 use crate::classify::Judge;
+use crate::rare::Rare;
 
 pin_project_lite::pin_project! {
     /// The futures of the attempts of one call: the first lies here, hedges in boxes. No allocation
@@ -23,7 +24,7 @@ pin_project_lite::pin_project! {
         // that a future moves there by itself: what is moved with it costs each success.
         attempt: Option<Attempt>,
         // One word, for the calls without a hedge.
-        hedges: Option<Box<Hedges<Fut>>>,
+        hedges: Rare<Hedges<Fut>>,
     }
 }
 
@@ -45,7 +46,7 @@ impl<Fut> Copies<Fut> {
         Self {
             place: Place::Free,
             attempt: None,
-            hedges: None,
+            hedges: Rare::NONE,
         }
     }
 
@@ -80,6 +81,12 @@ impl<Fut> Copies<Fut> {
         matches!(self.place, Place::Free)
     }
 
+    /// Notes which attempt the first one is, where that is asked no more than once: a success does without.
+    #[inline]
+    pub(super) fn note_first(self: Pin<&mut Self>, attempt: Attempt) {
+        *self.project().attempt = Some(attempt);
+    }
+
     /// Drops the future of the attempt of this number.
     pub fn cut(self: Pin<&mut Self>, number: u32) {
         let mut this = self.project();
@@ -88,7 +95,7 @@ impl<Fut> Copies<Fut> {
             this.place.set(Place::Free);
             return;
         }
-        if let Some(hedges) = this.hedges {
+        if let Some(hedges) = this.hedges.as_deref_mut() {
             hedges.retain(|(attempt, _)| attempt.number() != number);
         }
     }
@@ -100,7 +107,7 @@ impl<Fut> Copies<Fut> {
         this.place.set(Place::Free);
         // Looked at first: what drops hedges is out of line and saves registers, for each success.
         if this.hedges.is_some() {
-            *this.hedges = None;
+            *this.hedges = Rare::NONE;
         }
     }
 }
@@ -205,7 +212,7 @@ impl<Fut> Copies<Fut> {
                 }
             }
         }
-        let hedges = this.hedges.as_mut()?;
+        let hedges = this.hedges.as_deref_mut()?;
         for at in 0..hedges.len() {
             let (attempt, future) = &mut hedges[at];
             let attempt = *attempt;

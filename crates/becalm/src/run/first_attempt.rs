@@ -31,7 +31,10 @@ pub(super) mod plain {
     /// Enters the scope of its first attempt, if this call is plain.
     #[inline]
     pub fn enter(core: &Core) -> Option<Entered> {
-        Entered::from_top(|| FirstTry::begin_plain(&core.shared))
+        if !Entered::is_nothing() {
+            return None;
+        }
+        FirstTry::begin_plain(&core.shared).map(Entered::from_top)
     }
 
     /// Enters that scope again.
@@ -95,7 +98,44 @@ pub(super) mod plain {
     }
 }
 
-/// The first attempt of a call that is not plain, while it is executed. Made where it stays, since
+/// A quick call, of which there is no more to note than its [`FirstTry`]: like a plain one, its first attempt holds
+/// nothing.
+pub(super) mod quick {
+    use super::{Begun, Core, Engine, Entered, FirstTry, Scope, Settings};
+
+    /// Enters the scope of its first attempt, if this call is quick.
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "out of line, what is noted goes through memory: a success takes a quarter more"
+    )]
+    pub fn enter(core: &Core, settings: Option<&Settings>) -> Option<(Entered, FirstTry)> {
+        if !Entered::is_nothing() || settings.is_some_and(|it| it.attached.is_some()) {
+            return None;
+        }
+        let options = settings.map(|settings| &settings.options);
+        let now = || core.host.sleeper.now();
+        let (inside, first) = FirstTry::begin_quick(&core.shared, options, now)?;
+        Some((Entered::from_top(inside), first))
+    }
+
+    /// The engine of what follows its first attempt, whose scope has become this.
+    #[cold]
+    #[inline(never)]
+    pub fn hand_over(
+        core: &Core,
+        first: FirstTry,
+        settings: Option<Settings>,
+        inside: Scope,
+    ) -> Engine<&Core> {
+        let begun = Begun::new(first, settings.unwrap_or_default());
+        let mut engine = Engine::of_begun(core, begun);
+        engine.returned(inside);
+        engine
+    }
+}
+
+/// The first attempt of a call that is neither plain nor quick, while it is executed. Made where it stays, since
 /// moving it costs more than the rest of a success.
 pub(super) struct Executing<'r> {
     core: &'r Core,
@@ -259,7 +299,7 @@ impl Begun {
     /// The first attempt, once the call has begun.
     #[inline]
     pub fn attempt(&self) -> Attempt {
-        self.first.attempt(&self.settings.options)
+        self.first.attempt(Some(&self.settings.options))
     }
 
     /// Whether something else than its end or a time limit may want it to wake.

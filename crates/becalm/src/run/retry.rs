@@ -7,12 +7,13 @@ use core::task::{Context, Poll};
 use super::copies::Copies;
 use super::core::Core;
 use super::engine::Engine;
-use super::first_attempt::{Executing, Settings, plain};
+use super::first_attempt::{Executing, Settings, plain, quick};
 use super::gave_up::GaveUp;
 use super::options::call_options;
 use crate::attempt::Attempt;
 use crate::call::FirstTry;
 use crate::classify::{ByError, Failure, Judge};
+use crate::rare::Rare;
 use crate::scope::{Entered, Scope};
 
 pin_project_lite::pin_project! {
@@ -34,8 +35,14 @@ enum Stage<'r> {
     New(Option<Settings>),
     /// The first attempt of a plain call pends.
     Plain,
-    Driven(Box<Engine<&'r Core>>),
+    Driven(Rare<Engine<&'r Core>>),
     Over,
+}
+
+impl<'r> Stage<'r> {
+    fn driven(engine: Box<Engine<&'r Core>>) -> Self {
+        Self::Driven(Rare::some(engine))
+    }
 }
 
 impl<'r, F, Fut, E, C> Retry<'r, F, Fut, E, C> {
@@ -103,6 +110,9 @@ where
                 this.copies.as_mut().start_first(None, start);
                 return self.run_plain(entered, context);
             }
+            if let Some(polled) = self.as_mut().run_quick(context) {
+                return polled;
+            }
         }
         self.proceed(context)
     }
@@ -137,6 +147,47 @@ where
             Poll::Ready(Err(error)) => self.plain_failed(error, inside, context),
             Poll::Pending => self.plain_pends(inside, context),
         }
+    }
+
+    /// Polls the first attempt of a quick call that sets nothing for itself.
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "out of line, what it begins with goes through memory: a tenth of a success with a deadline"
+    )]
+    fn run_quick(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Option<Poll<<Self as Future>::Output>> {
+        let (entered, first) = quick::enter(self.core, None)?;
+        Some(self.run_entered(entered, first, None, context))
+    }
+
+    /// Polls the first attempt of a quick call, whose stage is over unless this goes on.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see `run_plain`")]
+    fn run_entered(
+        mut self: Pin<&mut Self>,
+        entered: Entered,
+        first: FirstTry,
+        settings: Option<Settings>,
+        context: &mut Context<'_>,
+    ) -> Poll<<Self as Future>::Output> {
+        let mut this = self.as_mut().project();
+        core::mem::forget(core::mem::replace(this.stage, Stage::Over));
+        let attempt = first.attempt(settings.as_ref().map(|settings| &settings.options));
+        let start = || (this.operation)(attempt);
+        this.copies.as_mut().start_first(None, start);
+        let polled = this.copies.as_mut().poll_first(context);
+        let inside = entered.leave();
+        if let Poll::Ready(Ok(value)) = polled {
+            this.copies.clear();
+            plain::succeeded(this.core);
+            return Poll::Ready(Ok(value));
+        }
+        this.copies.note_first(attempt);
+        let engine = quick::hand_over(this.core, first, settings, inside);
+        self.first_ended(engine, attempt, polled, context)
     }
 
     #[cold]
@@ -207,9 +258,14 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let mut this = self.as_mut().project();
+        if settings.is_some() {
+            if let Some((entered, first)) = quick::enter(this.core, settings.as_ref()) {
+                return self.run_entered(entered, first, settings, context);
+            }
+        }
         let mut first = Executing::new(this.core, settings);
         if let Some(engine) = first.begin() {
-            *this.stage = Stage::Driven(engine);
+            *this.stage = Stage::driven(engine);
             return self.drive(context);
         }
         let attempt = first.attempt();
@@ -218,20 +274,32 @@ where
         this.copies.as_mut().start_first(Some(attempt), start);
         let polled = this.copies.as_mut().poll_first(context);
         let inside = entered.leave();
-        match polled {
-            Poll::Ready(Ok(value)) => {
-                this.copies.clear();
-                first.succeeded();
-                Poll::Ready(Ok(value))
-            }
-            Poll::Ready(Err(error)) => {
-                this.copies.as_mut().clear();
-                let mut engine = first.hand_over(inside);
-                engine.failed_with(attempt, this.classifier, &error);
-                self.first_failed(engine, error, context)
-            }
-            Poll::Pending => self.first_pends(first.hand_over(inside), attempt, context),
+        if let Poll::Ready(Ok(value)) = polled {
+            this.copies.clear();
+            first.succeeded();
+            return Poll::Ready(Ok(value));
         }
+        let engine = first.hand_over(inside);
+        self.first_ended(engine, attempt, polled, context)
+    }
+
+    /// The first attempt has not succeeded at once.
+    #[cold]
+    #[inline(never)]
+    fn first_ended(
+        mut self: Pin<&mut Self>,
+        mut engine: Engine<&'r Core>,
+        attempt: Attempt,
+        polled: Poll<Result<T, E>>,
+        context: &mut Context<'_>,
+    ) -> Poll<<Self as Future>::Output> {
+        let Poll::Ready(Err(error)) = polled else {
+            return self.first_pends(engine, attempt, context);
+        };
+        let mut this = self.as_mut().project();
+        this.copies.as_mut().clear();
+        engine.failed_with(attempt, this.classifier, &error);
+        self.first_failed(engine, error, context)
     }
 
     /// The first attempt pends beside what an engine looks after.
@@ -242,7 +310,7 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         engine.polled = attempt.number();
-        *self.as_mut().project().stage = Stage::Driven(Box::new(engine));
+        *self.as_mut().project().stage = Stage::driven(Box::new(engine));
         self.drive(context)
     }
 
@@ -261,14 +329,18 @@ where
             return Poll::Ready(Err(stopped.keep(this.classifier, Some(error))));
         }
         *this.error = Some(error);
-        *this.stage = Stage::Driven(Box::new(engine));
+        *this.stage = Stage::driven(Box::new(engine));
         self.drive(context)
     }
 
     /// Runs attempts as the engine says.
     fn drive(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<<Self as Future>::Output> {
         let this = self.project();
-        let Stage::Driven(engine) = this.stage else {
+        let engine = match this.stage {
+            Stage::Driven(engine) => engine.as_deref_mut(),
+            _ => None,
+        };
+        let Some(engine) = engine else {
             return Poll::Pending;
         };
         let (copies, last) = (this.copies, this.error);

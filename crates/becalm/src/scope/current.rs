@@ -191,20 +191,22 @@ impl Entered {
         }
     }
 
-    /// Enters what is inside a call, if nothing at all is entered on this thread and the call has a
-    /// scope for that: what is put back is then a constant, and one call does not wait for the one
-    /// before to have left.
+    /// Whether nothing at all is entered on this thread.
     #[inline]
-    pub fn from_top(inside: impl FnOnce() -> Option<Scope>) -> Option<Self> {
-        if !CURRENT.get().is_none() {
-            return None;
-        }
-        CURRENT.set(inside()?);
+    pub fn is_nothing() -> bool {
+        CURRENT.get().is_none()
+    }
+
+    /// Enters what is inside a call where [nothing](Self::is_nothing) is entered: what is put back is then a
+    /// constant, and one call does not wait for the one before to have left.
+    #[inline]
+    pub fn from_top(inside: Scope) -> Self {
+        CURRENT.set(inside);
         INSIDE.set(running_task());
-        Some(Self {
+        Self {
             before: Scope::NONE,
             task_before: NO_TASK,
-        })
+        }
     }
 
     /// Leaves, and tells what the scope has become inside.

@@ -197,6 +197,23 @@ impl Scope {
         Self { deadline, meta }
     }
 
+    /// This scope inside an attempt at the top whose call ends at this deadline, and may repeat it or not.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) const fn at_top(
+        mut self,
+        deadline: Instant,
+        clock: ClockId,
+        may_repeat: bool,
+    ) -> Self {
+        self.meta = self.meta & !REPEATED | if may_repeat { REPEATED } else { 0 };
+        if deadline.as_nanos() != Instant::NEVER.as_nanos() && clock.is(clock) {
+            self.meta |= (clock.to_bits() as u64) << CLOCK_AT;
+            self.deadline = deadline;
+        }
+        self
+    }
+
     /// The word that tells scopes without a deadline apart; 0 for [`Scope::NONE`].
     pub(crate) const fn word(self) -> u64 {
         self.meta

@@ -35,7 +35,7 @@ impl Shared {
     pub(crate) fn succeeded(&self, is_probe: bool, now: Option<Instant>) {
         self.earn(is_probe, now);
         if self.wants(HEARS_CALLS) {
-            self.on_success(now.unwrap_or(Instant::ZERO), None);
+            self.on_success(|| now.unwrap_or(Instant::ZERO), None);
         }
     }
 
@@ -61,12 +61,12 @@ impl Shared {
         self.budget().call_ended();
     }
 
-    /// A call has succeeded; `last` is what it had paid last.
+    /// A call has succeeded; `last` is what it had paid last. The kinds of the policy's budget want no time of it.
     #[inline]
-    pub(crate) fn on_success(&self, now: Instant, last: Option<Withdrawal>) {
+    pub(crate) fn on_success(&self, now: impl FnOnce() -> Instant, last: Option<Withdrawal>) {
         match &self.given.budget {
-            Some(budget) => budget.on_success(now, last),
-            None => self.budgets.on_success(now, last),
+            Some(budget) => budget.on_success(now(), last),
+            None => self.budgets.on_success(Instant::ZERO, last),
         }
     }
 

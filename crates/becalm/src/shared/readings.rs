@@ -63,9 +63,7 @@ impl Shared {
             wants |= if is_wanted { flag } else { 0 };
         }
         self.wants.store(wants, relaxed);
-        let is_plain = policy.deadline.is_none()
-            && policy.attempt_timeout.is_none()
-            && !is_foreign
+        let is_quick = !is_foreign
             && own.is_plain()
             && guards.are_idle()
             && self.demand.is_none()
@@ -77,8 +75,11 @@ impl Shared {
             self.repeats(None),
             1,
         );
-        let word = if is_plain { inside.word() } else { 0 };
-        self.plain.store(word, relaxed);
+        let is_plain = is_quick && policy.deadline.is_none() && policy.attempt_timeout.is_none();
+        let word = |is_so: bool| if is_so { inside.word() } else { 0 };
+        self.plain.store(word(is_plain), relaxed);
+        self.quick
+            .store(word(is_quick && !self.observes()), relaxed);
     }
 
     /// The scope inside a plain call, at the top and with nothing to look after but the ratio
@@ -87,6 +88,17 @@ impl Shared {
     #[inline]
     pub(crate) fn plain(&self) -> Option<Scope> {
         match self.plain.load(Ordering::Relaxed) {
+            0 => None,
+            word => Some(Scope::of_word(word)),
+        }
+    }
+
+    /// The scope inside a call that would be plain but for time limits, or for what it sets for itself; `None` where
+    /// there is more to look after.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn quick(&self) -> Option<Scope> {
+        match self.quick.load(Ordering::Relaxed) {
             0 => None,
             word => Some(Scope::of_word(word)),
         }

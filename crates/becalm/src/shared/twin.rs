@@ -49,6 +49,7 @@ impl Shared {
             deadline: AtomicU64::new(0),
             attempt_timeout: AtomicU64::new(0),
             plain: AtomicU64::new(0),
+            quick: AtomicU64::new(0),
             switches: AtomicU64::new(if is_observing { OBSERVES } else { 0 }),
             waiting: AtomicU64::new(0),
             wants: AtomicU64::new(0),

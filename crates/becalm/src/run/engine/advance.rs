@@ -1,5 +1,6 @@
 //! What comes next in a call: a wait, an attempt, an alarm?
 
+use core::cell::Cell;
 use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
@@ -82,9 +83,20 @@ impl<H: AsRef<Core>> Engine<H> {
     /// Starts the attempt that was decided, if the guards let it.
     pub(super) fn start(&mut self, waker: &Waker) -> Step {
         self.hedge_due = None;
-        let now = self.now();
-        let waited = now.since(*self.wait_began.get_or_insert(now));
-        match self.on_call(|call, _, random| call.begin_attempt(now, Some(waker), random)) {
+        let is_told = self.identity.is_some() || self.wait_began.is_none();
+        let read = Cell::new(is_told.then(|| self.now()));
+        let waited = read.get().map_or(Duration::ZERO, |now| {
+            now.since(*self.wait_began.get_or_insert(now))
+        });
+        let begun = self.on_call(|call, host, random| {
+            let now = || {
+                let now = read.get().unwrap_or_else(|| host.sleeper.now());
+                read.set(Some(now));
+                now
+            };
+            call.begin_attempt(&now, Some(waker), random)
+        });
+        match begun {
             Ok(Start::Go(attempt)) => {
                 let number = attempt.number();
                 self.observe(Event::Attempt { number, waited });
@@ -96,6 +108,7 @@ impl<H: AsRef<Core>> Engine<H> {
             }
             Ok(Start::Wait(until)) => Step::Wait(until),
             Err(reason) => {
+                let now = read.get().unwrap_or_else(|| self.now());
                 self.stop(reason, Some(now), None);
                 self.advance(waker, None, &mut |_| ())
             }

@@ -84,7 +84,7 @@ pub struct Engine<H: AsRef<Core>> {
     /// Never locked: it makes an engine `Sync`, which a timer is not.
     pub(super) timer: Option<(Instant, Mutex<Sleep>)>,
     /// Made at the first failure.
-    story: Option<Box<Story>>,
+    story: Option<Story>,
     identity: Option<Identity>,
     attached: Option<Box<Attached>>,
 }

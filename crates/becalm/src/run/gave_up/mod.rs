@@ -74,7 +74,7 @@ pub struct Record {
 /// Records kept after the first: the seven that follow it and the last eight.
 const LATER: usize = 15;
 
-/// What an engine notes of a call from its first failure on. One box, which becomes the give-up's.
+/// What an engine notes of a call from its first failure on. It lies in the engine, and in a box of the give-up's.
 #[derive(Debug, Clone)]
 pub(super) struct Story {
     reason: StopReason,
@@ -97,8 +97,8 @@ pub(super) struct Story {
 
 impl Story {
     /// Of a call in which nothing has failed yet; `started` where the clock was read at its start.
-    pub fn new(started: Option<Instant>) -> Box<Self> {
-        Box::new(Self {
+    pub fn new(started: Option<Instant>) -> Self {
+        Self {
             reason: StopReason::Cancelled,
             attempts: 0,
             first: None,
@@ -112,7 +112,7 @@ impl Story {
             for_tokens: Duration::ZERO,
             timeouts: 0,
             causes: None,
-        })
+        }
     }
 
     /// Notes a failed attempt.
@@ -167,7 +167,7 @@ impl Story {
     /// The end: why, after how many attempts, and when the breaker lets a probe through. Without a
     /// time from which to count, nobody asks what time it is.
     pub fn end(
-        mut self: Box<Self>,
+        mut self,
         reason: StopReason,
         attempts: u32,
         next_probe: Option<Instant>,
@@ -178,7 +178,9 @@ impl Story {
         self.attempts = self.attempts.max(attempts);
         self.elapsed = now.map_or(Duration::ZERO, |now| self.elapsed(now));
         self.next_probe = next_probe.zip(now).map(|(at, now)| at.since(now));
-        Stopped { story: self }
+        Stopped {
+            story: Box::new(self),
+        }
     }
 }
 
