@@ -16,6 +16,7 @@ mod delays;
 mod drive;
 mod headings;
 mod hedges;
+mod instructions;
 mod machine;
 mod measure;
 mod operation;
@@ -55,6 +56,12 @@ fn main() -> ExitCode {
     if flags == [memory::ARGUMENT] {
         memory::print();
         return ExitCode::SUCCESS;
+    }
+    if let [argument, case, calls] = &flags[..]
+        && argument == instructions::ARGUMENT
+    {
+        let is_known = instructions::run(case, calls);
+        return ExitCode::from(u8::from(!is_known));
     }
     if let Some(unknown) = flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
         eprintln!("unknown argument {unknown}; there are {}", FLAGS.join(", "));
@@ -133,7 +140,8 @@ fn library(effort: Effort) -> Measured {
 fn users(effort: Effort) -> Measured {
     let mut cases = users::cases();
     measure::run(&mut cases, effort);
-    let bars = users::bars(&cases);
+    let mut bars = users::bars(&cases);
+    bars.extend(instructions::bars());
     (cases, bars)
 }
 
