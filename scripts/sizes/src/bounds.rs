@@ -4,12 +4,12 @@
 
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
-    ("becalm", 22_180),
+    ("becalm", 22_725),
     ("becalm-cli", 12_800),
     ("becalm-ws", 8_250),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 128_699;
+pub const LINES_OF_ALL: usize = 129_424;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 2;
@@ -19,7 +19,7 @@ pub const CIRCLES: usize = 2;
 /// The crate whose public items are bounded.
 pub const CORE: &str = "becalm";
 /// Its public items that the documentation shows.
-pub const REACHABLE: usize = 208;
+pub const REACHABLE: usize = 209;
 /// Its public items that it does not show.
 pub const HIDDEN: usize = 26;
 /// The names at its root.
