@@ -25,6 +25,7 @@ fn whole(part: &str, calls: u32) -> f64 {
         .output()
         .expect("valgrind is installed");
     let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`{part}` ends well: {told}");
     let collected = told
         .lines()
         .find_map(|line| line.split("Collected :").nth(1));

@@ -61,6 +61,14 @@ const GIANTS: &[(&[Change], &str)] = &[
     ),
     (&[("clients = 30", "clients = 1000000000")], "clients"),
     (&[("clients = 30", "clients = 50000000")], "clients of shop"),
+    // Calls that are refused at once: what grows is the states of clients.
+    (
+        &[
+            ("clients = 30", "clients = 500000"),
+            ("poisson:360", "poisson:100000"),
+        ],
+        "clients of shop",
+    ),
     (
         &[
             ("\"poisson:360\"", "{ closed = \"0s\" }"),

@@ -318,7 +318,8 @@ pub struct Foretold {
     pub runs: u64,
     /// Events in all of them.
     pub events: u64,
-    /// Clients with state of their own that have to be made, in all of them.
+    /// Clients with state of their own that has to be made, in all of them: where the policy asks for it from the first call on, of
+    /// each; else of those whose calls begin while calls fail.
     pub clients: u64,
     /// Bytes of one run: its clients, instances, keys and buckets, and in a storm what waits in queues
     /// without a bound.

@@ -310,8 +310,12 @@ fn a_study_foretells_its_runs_and_the_progress_never_moves_its_goal() {
         (calls..20 * calls).contains(&foretold.events),
         "{foretold:?}"
     );
-    // One client each, but for the budget's own state.
-    assert_eq!(foretold.clients, foretold.runs);
+    // One client, whose calls fail in nearly every run.
+    let most = foretold.runs;
+    assert!(
+        (most * 9 / 10..=most).contains(&foretold.clients),
+        "{foretold:?}"
+    );
     assert!((100..2_000_000).contains(&foretold.bytes), "{foretold:?}");
 }
 

@@ -2,11 +2,11 @@
 
 use crate::scenario::{Arrivals, Effect, Population, Scenario, Sharing, Stale, Variant};
 use crate::study::Foretold;
-use crate::world::at_rest;
+use crate::world::{at_rest, is_made_at_once, of_states};
 
 use super::brief::Thoroughness;
 use super::capacity::{STEPS, attempts_in_a_storm, failing, hidden_capacity, open_calls};
-use super::load::{accepts, bottleneck, first_tries, is_bounded};
+use super::load::{accepts, bottleneck, first_tries, is_bounded, open_rate};
 use super::stress::Stress;
 use super::survival::POINTS;
 use super::too_much::TooMuch;
@@ -104,9 +104,11 @@ impl Foretold {
         self.runs = self.runs.saturating_add(runs);
         let events = runs.saturating_mul(events(scenario));
         self.events = self.events.saturating_add(events);
-        let clients = clients(scenario);
+        let (at_once, as_calls_fail) = clients(scenario);
+        let clients = at_once.saturating_add(as_calls_fail);
         self.clients = self.clients.saturating_add(runs.saturating_mul(clients));
-        let bytes = at_rest(scenario).saturating_add(waiting(scenario));
+        let comes = waiting(scenario).saturating_add(of_states(as_calls_fail));
+        let bytes = at_rest(scenario).saturating_add(comes);
         self.bytes = self.bytes.max(bytes);
     }
 }
@@ -145,8 +147,21 @@ fn events(scenario: &Scenario) -> u64 {
         attempts_in_a_storm(scenario, policy, timeout)
     });
     let more = (stormy.iter().sum::<f64>() - calm).max(0.0);
-    let calls = open_calls(&opened);
-    let stays = hidden_capacity(&opened).is_some_and(|hidden| hidden < calls);
+    let horizon = scenario.horizon;
+    let surplus = scenario.triggers.iter().map(|it| match it.effect {
+        Effect::Load { factor, .. } => {
+            (factor - 1.0).max(0.0) * it.length.min(horizon).as_secs_f64()
+        }
+        _ => 0.0,
+    });
+    let seconds = horizon.as_secs_f64() + surplus.sum::<f64>();
+    let requests = calm * seconds + more * stormy_seconds(scenario, &opened);
+    (requests * OF_A_REQUEST) as u64
+}
+
+/// How long calls fail: while a trigger lasts, or to the end where the load is above the hidden capacity.
+fn stormy_seconds(scenario: &Scenario, opened: &Scenario) -> f64 {
+    let stays = hidden_capacity(opened).is_some_and(|hidden| hidden < open_calls(opened));
     let horizon = scenario.horizon;
     let begins = scenario.triggers.iter().map(|it| it.from).min();
     let begins = begins.unwrap_or(horizon).min(horizon);
@@ -155,15 +170,7 @@ fn events(scenario: &Scenario) -> u64 {
     } else {
         scenario.triggers_end().clamp(begins, horizon)
     };
-    let surplus = scenario.triggers.iter().map(|it| match it.effect {
-        Effect::Load { factor, .. } => {
-            (factor - 1.0).max(0.0) * it.length.min(horizon).as_secs_f64()
-        }
-        _ => 0.0,
-    });
-    let seconds = horizon.as_secs_f64() + surplus.sum::<f64>();
-    let requests = calm * seconds + more * ends.saturating_sub(begins).as_secs_f64();
-    (requests * OF_A_REQUEST) as u64
+    ends.saturating_sub(begins).as_secs_f64()
 }
 
 /// The scenario with open loops in place of closed ones, which call as often: those who find a place
@@ -209,9 +216,20 @@ fn until_given_up(scenario: &Scenario, population: &Population) -> f64 {
     waits + attempts * there_and_back
 }
 
-/// Clients of a run that have a state of their own.
-fn clients(scenario: &Scenario) -> u64 {
-    let own = scenario.populations.iter();
-    let own = own.filter(|it| it.sharing != Sharing::Shared);
-    own.map(|it| u64::from(it.clients)).sum()
+/// Clients of a run for which a state is made: those that have one from their first call on, and those that get one as a call of
+/// theirs fails.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates, and is not negative
+fn clients(scenario: &Scenario) -> (u64, u64) {
+    let opened = opened(scenario);
+    let seconds = stormy_seconds(scenario, &opened);
+    let populations = scenario.populations.iter().zip(&opened.populations);
+    let own = populations.filter(|(it, _)| it.sharing != Sharing::Shared);
+    own.fold((0, 0), |(at_once, as_calls_fail), (it, opened)| {
+        let clients = u64::from(it.clients);
+        if is_made_at_once(it) {
+            return (at_once + clients, as_calls_fail);
+        }
+        let calls = (open_rate(scenario, opened) * seconds) as u64;
+        (at_once, as_calls_fail + clients.min(calls))
+    })
 }

@@ -6,8 +6,9 @@ use becalm::shared::Shared;
 
 use crate::engine::Stream;
 use crate::record::Histogram;
-use crate::scenario::{Arrivals, Scenario, Sharing};
+use crate::scenario::{Arrivals, Population, Scenario, Sharing};
 
+use super::owners::only_deposits;
 use super::state::Instance;
 
 /// Bytes of an entry of the event queue, with the room that lists keep for more.
@@ -60,15 +61,26 @@ pub(crate) fn recordings(scenario: &Scenario) -> Vec<Part> {
 
 /// Clients, instances, keys, buckets, with what they take.
 pub(crate) fn parts_at_rest(scenario: &Scenario) -> Vec<Part> {
-    parts(scenario, OF_AN_OWNER)
+    parts(scenario, false)
 }
 
 /// The same once calls of every client, and of every instance, have failed.
 pub(crate) fn parts_at_most(scenario: &Scenario) -> Vec<Part> {
-    parts(scenario, OF_AN_OWNER + size_of::<Shared>())
+    parts(scenario, true)
 }
 
-fn parts(scenario: &Scenario, of_an_owner: usize) -> Vec<Part> {
+/// Bytes of the states of a run that are made as calls fail, if so many clients have one.
+pub(crate) fn of_states(clients: u64) -> u64 {
+    clients.saturating_mul(size_of::<Shared>() as u64)
+}
+
+/// Whether each client has a state from its first call on, whatever comes of it.
+pub(crate) fn is_made_at_once(population: &Population) -> bool {
+    let mut variants = population.variants.iter();
+    variants.any(|it| !only_deposits(&it.policy))
+}
+
+fn parts(scenario: &Scenario, all_fail: bool) -> Vec<Part> {
     let bytes = |of: usize| of as u64;
     let part = |of: &str, field, count: u64, each: u64| Part {
         of: of.to_owned(),
@@ -76,16 +88,24 @@ fn parts(scenario: &Scenario, of_an_owner: usize) -> Vec<Part> {
         count,
         bytes: count.saturating_mul(each),
     };
-    let shared = |sharing, service: &str| match sharing {
-        Sharing::PerClient => bytes(of_an_owner),
-        Sharing::PerShard => {
-            let services = scenario.services.iter();
-            let shards = services
-                .filter(|it| it.name == service)
-                .map(|it| it.instances);
-            bytes(of_an_owner).saturating_mul(shards.map(u64::from).sum())
+    let shared = |sharing, service: &str, is_made: bool| {
+        let state = if is_made || all_fail {
+            size_of::<Shared>()
+        } else {
+            0
+        };
+        let of_an_owner = bytes(OF_AN_OWNER + state);
+        match sharing {
+            Sharing::PerClient => of_an_owner,
+            Sharing::PerShard => {
+                let services = scenario.services.iter();
+                let shards = services
+                    .filter(|it| it.name == service)
+                    .map(|it| it.instances);
+                of_an_owner.saturating_mul(shards.map(u64::from).sum())
+            }
+            Sharing::Shared => 0,
         }
-        Sharing::Shared => 0,
     };
     let mut parts = Vec::new();
     for population in &scenario.populations {
@@ -93,8 +113,9 @@ fn parts(scenario: &Scenario, of_an_owner: usize) -> Vec<Part> {
             Arrivals::Closed { .. } => bytes(OF_AN_EVENT),
             _ => 0,
         };
-        let each =
-            shared(population.sharing, &population.target) + bytes(size_of::<Stream>()) + waiting;
+        let is_made = is_made_at_once(population);
+        let state = shared(population.sharing, &population.target, is_made);
+        let each = state + bytes(size_of::<Stream>()) + waiting;
         let clients = u64::from(population.clients);
         parts.push(part(&population.name, "clients", clients, each));
     }
@@ -102,7 +123,7 @@ fn parts(scenario: &Scenario, of_an_owner: usize) -> Vec<Part> {
         let calls = service
             .calls
             .iter()
-            .map(|it| shared(it.sharing, &it.service));
+            .map(|it| shared(it.sharing, &it.service, !only_deposits(&it.policy)));
         let each = bytes(size_of::<Instance>()) + calls.sum::<u64>();
         let instances = u64::from(service.instances);
         parts.push(part(&service.name, "instances", instances, each));

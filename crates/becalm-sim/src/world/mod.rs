@@ -51,7 +51,9 @@ use progress::World;
 use trace::{Silent, Told, Tracer};
 
 pub use crate::record::Stopped;
-pub(crate) use at_rest::{Part, at_rest, parts_at_most, parts_at_rest, recordings, sum};
+pub(crate) use at_rest::{
+    Part, at_rest, is_made_at_once, of_states, parts_at_most, parts_at_rest, recordings, sum,
+};
 pub use ceiling::Ceiling;
 pub use trace::{Caller, Step, Traced};
 

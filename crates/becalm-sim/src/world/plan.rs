@@ -121,7 +121,7 @@ impl<'a> Plan<'a> {
                 },
                 ..line
             });
-            self.owners += owners.saturating_mul(shards) as usize;
+            self.owners += (owners as usize).saturating_mul(shards as usize);
         }
         self.callers.push(Caller { first_line, ends });
         Some(())
@@ -148,7 +148,7 @@ impl<'a> Plan<'a> {
             ),
             ..line
         });
-        self.owners += owners.saturating_mul(shards) as usize;
+        self.owners += (owners as usize).saturating_mul(shards as usize);
         Some(())
     }
 

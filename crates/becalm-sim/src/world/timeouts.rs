@@ -4,6 +4,7 @@
 use becalm::classify::{Cause, FailureKind};
 use becalm::{Failure, StopReason};
 
+use super::ceiling::STRIDE;
 use super::event::Kind;
 use super::lane::Timeout;
 use super::progress::World;
@@ -27,9 +28,13 @@ impl<T: Tracer> World<'_, T> {
         }
     }
 
-    /// The first time-out of a lane that still counted when it was set.
+    /// The first time-out of a lane that still counted when it was set, and all that are due with it.
     pub(super) fn lane(&mut self, index: u32) {
-        loop {
+        for popped in 1_u32.. {
+            // Each may make a state.
+            if popped % STRIDE == 0 && self.is_over() {
+                return;
+            }
             let lane = &mut self.lanes[index as usize];
             let Some(first) = lane.first() else {
                 lane.is_armed = false;

@@ -7,7 +7,7 @@ use http::{Extensions, HeaderName, HeaderValue, Method, Request, Uri, Version};
 /// that follows.
 #[derive(Debug)]
 pub(super) struct KeptHead {
-    pub method: Method,
+    method: Method,
     uri: Uri,
     version: Version,
     fields: Box<[(HeaderName, HeaderValue)]>,
@@ -36,7 +36,8 @@ impl KeptHead {
         *request.version_mut() = self.version;
         *request.extensions_mut() = self.extensions.clone();
         let headers = request.headers_mut();
-        headers.reserve(self.fields.len());
+        // Refused for very many lines, of which a map may still hold the names.
+        let _ = headers.try_reserve(self.fields.len());
         for (name, value) in &self.fields {
             headers.append(name, value.clone());
         }

@@ -266,6 +266,9 @@ where
                 let mut request = Request::from_parts(parts, body);
                 if tells_attempts {
                     request.extensions_mut().insert(attempt);
+                } else {
+                    // One of a layer above.
+                    request.extensions_mut().remove::<Attempt>();
                 }
                 request
             } else if let Head::Kept(kept) = head {

@@ -52,6 +52,20 @@ async fn a_request_without_an_attempt_in_the_extensions_is_a_first_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_attempt_of_a_layer_above_is_not_that_of_the_layer_below() {
+    let service = stalls_then_fails();
+    let mut client = RetryLayer::new(&retrier()).layer(service.clone());
+    let mut request = request("PUT", "a lamp");
+    let outer = retrier();
+    let mut above = outer.call::<std::io::Error>();
+    let attempt = above.next_blocking().expect("an attempt");
+    request.extensions_mut().insert(attempt);
+    client.call(request).await.expect("an answer");
+    let numbers = service.each(|seen| seen.head.extensions.get().map(Attempt::number));
+    assert_eq!(numbers, [None, Some(2), Some(3)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn every_attempt_is_the_same_request_with_its_number_in_the_extensions() {
     let service = stalls_then_fails();
     let layer = RetryLayer::new(&retrier()).tell_first_attempts();

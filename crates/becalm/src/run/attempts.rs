@@ -21,7 +21,8 @@ pin_project_lite::pin_project! {
     /// The attempts of one call, for a driver such as a layer: see [`poll_call`](Self::poll_call).
     ///
     /// `Fut` is what runs as an attempt, and `E` what a failed one ends with. A call that succeeds at its first attempt makes
-    /// no engine, unless it may be hedged or cancelled from outside. All of what is rare is in one box.
+    /// no engine, unless a guard makes it wait, or something else than its time limits may want to wake it: a hedge, a cancellation, news
+    /// of a layer below. All of what is rare is in one box.
     pub struct Attempts<H, Fut, E>
     where
         H: AsRef<Core>,
@@ -104,7 +105,7 @@ impl<H: AsRef<Core> + Clone, Fut, E> Attempts<H, Fut, E> {
                     return self.drive(classifier, context, start, poll);
                 }
             },
-            Stage::First(first) => first,
+            Stage::First(first) => first.resumed(),
             driven @ Stage::Driven(_) => {
                 *this.stage = driven;
                 return self.drive(classifier, context, start, poll);
@@ -120,6 +121,7 @@ impl<H: AsRef<Core> + Clone, Fut, E> Attempts<H, Fut, E> {
         }
         let polled = this.copies.as_mut().poll_first_by(context, &mut poll);
         let inside = entered.leave();
+        first.is_parked = true;
         // Before the value is moved, which is the dearest of a success: so it is moved once.
         if let Poll::Ready(Ok(_)) = polled {
             this.copies.as_mut().clear();

@@ -77,6 +77,8 @@ pub struct FirstAttempt<H: AsRef<Core> + Clone> {
     begun: Option<Begun>,
     /// It is over, or an engine has taken it.
     is_over: bool,
+    /// Its operation is not executed just now: dropped by a panic, it has not panicked itself.
+    pub(super) is_parked: bool,
 }
 
 impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
@@ -92,6 +94,7 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
                 core: self.core,
                 begun: None,
                 is_over: false,
+                is_parked: false,
             });
         }
         FirstAttempt::noted(self.core, self.settings.unwrap_or_default())
@@ -110,6 +113,7 @@ impl<H: AsRef<Core> + Clone> FirstAttempt<H> {
             core,
             begun: Some(begun),
             is_over: false,
+            is_parked: false,
         };
         if let Some(begun) = &mut first.begun {
             begun.announce(first.core.as_ref());
@@ -176,6 +180,13 @@ impl<H: AsRef<Core> + Clone> FirstAttempt<H> {
         self.begun.as_ref().map_or(Instant::NEVER, Begun::ends)
     }
 
+    /// Its operation is executed again.
+    #[inline]
+    pub(super) fn resumed(mut self) -> Self {
+        self.is_parked = false;
+        self
+    }
+
     pub(super) fn sleeper(&self) -> &dyn Sleeper {
         &*self.core.as_ref().host.sleeper
     }
@@ -203,7 +214,7 @@ impl<H: AsRef<Core> + Clone> FirstAttempt<H> {
     fn dropped(&mut self) {
         let is_plain = self.begun.is_none();
         let mut engine = self.take();
-        if !std::thread::panicking() {
+        if self.is_parked || !std::thread::panicking() {
             engine.returned(engine.scope_of(1));
         } else if is_plain {
             engine.unwinds(1);

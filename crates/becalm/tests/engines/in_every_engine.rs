@@ -2,7 +2,8 @@
 //! gone, end when it is cancelled?
 
 use std::cell::{Cell, RefCell};
-use std::future::{pending, poll_fn};
+use std::future::{Future as _, pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::mpsc;
@@ -13,8 +14,8 @@ use becalm::run::{Attempts, Copies, Engine};
 use becalm::scope::body_is_consumed;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Attempt, Cancel, Classify, Effect, GaveUp, Hint, IdempotencyKey, Policy, Retrier, Scope,
-    StopReason, scope::Nested,
+    Attempt, Breaker, Cancel, Classify, Effect, GaveUp, Hint, IdempotencyKey, Policy, Retrier,
+    Scope, StopReason, scope::Nested,
 };
 
 use crate::probe::{ByHand, Fault, MS, SECOND, by_first_attempt, fixed, on, ready, watched};
@@ -227,6 +228,32 @@ fn c4_a_body_that_is_gone_is_remembered_while_the_attempt_pends() {
         panic!("it waits for a second attempt");
     };
     assert_eq!(ended.unwrap_err().reason(), StopReason::BodyNotReplayable);
+}
+
+/// An attempt that pends while a neighbour on its thread panics is cancelled: its own operation has not panicked.
+#[test]
+fn an_attempt_that_is_dropped_by_anothers_panic_has_not_failed() {
+    let policy = fixed(MS).breaker(Breaker::consecutive(1).open(SECOND));
+    for policy in [policy.clone(), policy.deadline(SECOND)] {
+        let retrier = on(&FakeSleeper::new(), policy);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let mut attempts = Box::pin(Attempts::new(retrier.engine()));
+            let mut call = ByHand::new(poll_fn(|context| {
+                let start = |_| pending::<Result<u32, Fault>>();
+                attempts.as_mut().poll_call(
+                    retrier.classifier(),
+                    context,
+                    start,
+                    |_, future, context| future.poll(context),
+                )
+            }));
+            assert!(call.run().is_pending());
+            panic!("a neighbour");
+        }));
+        assert!(panicked.is_err());
+        let next = ready(retrier.retry(|_| async { Ok::<_, Fault>(17) }));
+        assert_eq!(next.ok(), Some(17), "the breaker is closed");
+    }
 }
 
 fn assert_cancelled(gave_up: &GaveUp<Fault>, error: Option<&Fault>, context: &str) {
