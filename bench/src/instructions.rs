@@ -1,6 +1,6 @@
 //! How many instructions does a call take? Counted by callgrind, which no busy neighbour can change.
 //!
-//! Callgrind runs this very program with an argument that nobody else gives: once for some calls and once for more. The difference
+//! Callgrind runs this very program twice, with an argument of its own: once for some calls and once for more. The difference
 //! is what the calls took, without the start. The kernel's part of a system call is not among them.
 
 use std::env;
@@ -84,7 +84,7 @@ pub fn run(case: &str, calls: &str) -> bool {
     true
 }
 
-/// Makes so many calls inside a runtime.
+/// Makes this number of calls inside a runtime. Each must succeed.
 struct Calls(u64);
 
 impl Drive for Calls {

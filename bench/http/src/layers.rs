@@ -88,7 +88,7 @@ fn allocations(runtime: &Runtime, part: &str) -> f64 {
     f64::from(u32::try_from(counted).expect("few")) / f64::from(CALLS)
 }
 
-/// Makes so many calls of this part.
+/// Calls this part as often as it is told.
 pub fn run(runtime: &Runtime, part: &str, calls: u32) {
     of(runtime, part)(calls);
 }

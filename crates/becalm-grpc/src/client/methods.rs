@@ -7,7 +7,7 @@ use crate::service_config::Name;
 /// Something for each of some methods.
 #[derive(Debug, Clone)]
 pub(super) struct Methods<T> {
-    /// By `/service/method`, and by `/service/` for all of a service. Few, of which to compare some costs less than to hash one.
+    /// By `/service/method`, and by `/service/` for all of a service. They are few: to compare some of them costs less than to hash one.
     named: BTreeMap<String, T>,
     all: Option<T>,
 }

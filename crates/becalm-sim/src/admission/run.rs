@@ -165,8 +165,7 @@ impl Server {
     }
 }
 
-/// Numbers of this run, mixed: nobody chooses them so that they meet, and most of a look-up would be a hash that guards against
-/// that.
+/// Mixes the numbers of this run. No attacker chooses them, and a hash that guards against one would be most of a look-up.
 #[derive(Default)]
 struct Mixed(u64);
 

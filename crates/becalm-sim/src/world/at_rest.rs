@@ -64,12 +64,12 @@ pub(crate) fn parts_at_rest(scenario: &Scenario) -> Vec<Part> {
     parts(scenario, false)
 }
 
-/// The same once calls of every client, and of every instance, have failed.
+/// What these parts take once a call of every client, and of every instance, has failed.
 pub(crate) fn parts_at_most(scenario: &Scenario) -> Vec<Part> {
     parts(scenario, true)
 }
 
-/// Bytes of the states of a run that are made as calls fail, if so many clients have one.
+/// Bytes of the states of this number of clients.
 pub(crate) fn of_states(clients: u64) -> u64 {
     clients.saturating_mul(size_of::<Shared>() as u64)
 }

@@ -20,7 +20,7 @@ pub(super) struct Made(Vec<OnceCell<Box<[OnceCell<Shared>]>>>);
 const BLOCK: usize = 32;
 
 impl Made {
-    /// Room for so many.
+    /// Room for the states of this number of owners.
     pub fn of(owners: usize) -> Self {
         let blocks = 0..owners.div_ceil(BLOCK);
         Self(blocks.map(|_| OnceCell::new()).collect())

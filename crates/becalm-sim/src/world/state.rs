@@ -65,7 +65,7 @@ pub(super) struct CallSlot<'a> {
     pub next_sibling: u32,
     /// Whose state the call uses.
     pub owner: usize,
-    /// That state, of a call of which more is known than its first attempt.
+    /// That state, once more than a first attempt has happened.
     pub shared: Option<&'a Shared>,
     pub stage: Stage<'a>,
     pub began: Began,

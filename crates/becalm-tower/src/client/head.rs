@@ -36,7 +36,7 @@ impl KeptHead {
         *request.version_mut() = self.version;
         *request.extensions_mut() = self.extensions.clone();
         let headers = request.headers_mut();
-        // Refused for very many lines, of which a map may still hold the names.
+        // A map refuses room for very many lines, though it may hold them: they may have few names.
         let _ = headers.try_reserve(self.fields.len());
         for (name, value) in &self.fields {
             headers.append(name, value.clone());

@@ -241,7 +241,7 @@ impl<Fut> Copies<Fut> {
         }
     }
 
-    /// The same, where the driver polls it.
+    /// Polls the first future by the driver's own function.
     #[inline]
     pub(super) fn poll_first_by<R>(
         self: Pin<&mut Self>,

@@ -98,7 +98,7 @@ pub(super) mod plain {
     }
 }
 
-/// A quick call, of which there is no more to note than its [`FirstTry`]: like a plain one, its first attempt holds
+/// A quick call, which needs nothing but its [`FirstTry`]: like a plain one, its first attempt holds
 /// nothing.
 pub(super) mod quick {
     use super::{Begun, Core, Engine, Entered, FirstTry, Scope, Settings};

@@ -48,7 +48,7 @@ pub struct Shared {
     /// The [word](crate::Scope::word) of the scope inside a plain call, 0 where none is plain: see
     /// [`FirstTry`](crate::call::FirstTry).
     plain: AtomicU64,
-    /// The same word where time limits are all that keeps a call from being plain.
+    /// The word of the scope inside a quick call, 0 where none is quick: a quick call would be plain but for its time limits.
     quick: AtomicU64,
     /// What was switched by hand, or by the policy's mode: see `readings`.
     switches: AtomicU64,
