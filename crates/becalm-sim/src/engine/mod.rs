@@ -6,6 +6,7 @@ mod numbers;
 pub mod parallel;
 pub mod queue;
 pub mod random;
+mod ziggurat;
 
 pub use distribution::Distribution;
 pub(crate) use numbers::{float, nanos};

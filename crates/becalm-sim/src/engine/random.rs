@@ -3,6 +3,8 @@
 
 use becalm::rng::{Random, SplitMix64};
 
+use super::ziggurat::{EXPONENTIAL, NORMAL, Ziggurat};
+
 /// One entity's random stream: eight bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream(SplitMix64);
@@ -23,9 +25,8 @@ impl Stream {
 
     /// A number in (0, 1], in steps of 2^-53.
     #[inline]
-    #[expect(clippy::cast_precision_loss)] // 53 bits are exact
     pub fn unit(&mut self) -> f64 {
-        ((self.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
+        above_zero(self.next_u64())
     }
 
     /// True with this probability: never for 0 and below, always for 1 and above.
@@ -34,25 +35,60 @@ impl Stream {
         self.unit() <= probability
     }
 
-    /// An exponentially distributed number with mean 1, at most 36.8: the inverse of its
-    /// distribution, one draw.
+    /// An exponentially distributed number with mean 1, above 0: mostly one draw.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
-        -libm::log(self.unit())
+        let bits = self.next_u64();
+        let layer = Ziggurat::layer(bits);
+        let x = above_zero(bits) * EXPONENTIAL.end(layer);
+        if x < EXPONENTIAL.safe(layer) {
+            return x;
+        }
+        self.exponential_at_edge(layer, x)
     }
 
-    /// A normally distributed number with mean 0 and standard deviation 1.
-    ///
-    /// The polar method (Marsaglia, Bray: *A Convenient Method for Generating Normal Variables*, 1964).
-    /// It makes two at a time; the other one is dropped, since the stream keeps nothing but its
-    /// eight bytes.
+    #[cold]
+    fn exponential_at_edge(&mut self, layer: usize, x: f64) -> f64 {
+        if layer == 0 {
+            // What has lasted so long goes on as if it had just begun.
+            return EXPONENTIAL.tail() + self.exponential();
+        }
+        if EXPONENTIAL.has(layer, x, self.unit()) {
+            return x;
+        }
+        self.exponential()
+    }
+
+    /// A normally distributed number with mean 0 and standard deviation 1: mostly one draw.
     #[inline]
     pub fn normal(&mut self) -> f64 {
+        let bits = self.next_u64();
+        let layer = Ziggurat::layer(bits);
+        let x = around_zero(bits) * NORMAL.end(layer);
+        if x.abs() < NORMAL.safe(layer) {
+            return x;
+        }
+        self.normal_at_edge(layer, x)
+    }
+
+    #[cold]
+    fn normal_at_edge(&mut self, layer: usize, x: f64) -> f64 {
+        if layer == 0 {
+            return self.normal_tail().copysign(x);
+        }
+        if NORMAL.has(layer, x, self.unit()) {
+            return x;
+        }
+        self.normal()
+    }
+
+    /// Beyond where the tail begins (Marsaglia: *Generating a Variable from the Tail of the Normal
+    /// Distribution*, Technometrics, 1964).
+    fn normal_tail(&mut self) -> f64 {
         loop {
-            let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
-            let square = x * x + y * y;
-            if square > 0.0 && square < 1.0 {
-                return x * (-2.0 * libm::log(square) / square).sqrt();
+            let beyond = self.exponential() / NORMAL.tail();
+            if 2.0 * self.exponential() > beyond * beyond {
+                return NORMAL.tail() + beyond;
             }
         }
     }
@@ -70,4 +106,18 @@ impl Random for Stream {
     fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
+}
+
+/// A number in (0, 1], in steps of 2^-53: the lowest eleven bits do not count.
+#[inline]
+#[expect(clippy::cast_precision_loss)] // 53 bits are exact
+fn above_zero(bits: u64) -> f64 {
+    ((bits >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
+}
+
+/// A number in [-1, 1), in steps of 2^-52: the lowest eleven bits do not count.
+#[inline]
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_wrap)] // 53 bits are exact
+fn around_zero(bits: u64) -> f64 {
+    (bits as i64 >> 11) as f64 * (1.0 / (1_u64 << 52) as f64)
 }

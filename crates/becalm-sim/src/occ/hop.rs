@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use becalm::rng::Random;
-
 use crate::engine::Stream;
 
 /// |Normal(mean, deviation)|, in nanoseconds.
@@ -22,11 +20,11 @@ impl Hop {
         }
     }
 
-    /// Two of them: normal numbers come in pairs.
+    /// Of one message, and of the next.
     #[inline]
     pub fn pair(self, random: &mut Stream) -> (u64, u64) {
-        let (first, second) = normals(random);
-        (self.time(first), self.time(second))
+        let mut next = || self.time(random.normal());
+        (next(), next())
     }
 
     #[inline]
@@ -34,30 +32,6 @@ impl Hop {
     fn time(self, normal: f64) -> u64 {
         (self.mean + self.deviation * normal).abs() as u64
     }
-}
-
-/// Two independent numbers of mean 0 and deviation 1. A hop needs both, where [`Stream::normal`] drops
-/// one: every logarithm would be taken twice.
-///
-/// Marsaglia's polar method (Marsaglia, Bray: *A Convenient Method for Generating Normal Variables*,
-/// SIAM Review, 1964), with a logarithm that is the same on every platform.
-#[inline]
-fn normals(random: &mut Stream) -> (f64, f64) {
-    loop {
-        let (x, y) = (symmetric(random), symmetric(random));
-        let square = x * x + y * y;
-        if square < 1.0 && square > 0.0 {
-            let scale = (-2.0 * libm::log(square) / square).sqrt();
-            return (x * scale, y * scale);
-        }
-    }
-}
-
-/// A number in [-1, 1), in steps of 2^-52.
-#[inline]
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_wrap)] // 53 bits are exact
-fn symmetric(random: &mut Stream) -> f64 {
-    (random.next_u64() as i64 >> 11) as f64 * (1.0 / (1_u64 << 52) as f64)
 }
 
 #[cfg(test)]
