@@ -6,12 +6,13 @@
 
 use std::hint::black_box;
 
+use becalm::call::Call;
 use becalm::shared::Shared;
 
 use super::event::{Kind, parts};
 use super::progress::World;
 use super::slab::NOWHERE;
-use super::state::{CallSlot, Stage};
+use super::state::Stage;
 use super::trace::Tracer;
 
 /// Events between two looks ahead. The sorted run of the queue is rarely longer than some dozens,
@@ -93,7 +94,14 @@ impl<T: Tracer> World<'_, T> {
             }
         }
         let slots = || calls.iter().filter_map(|call| self.calls.get(call));
-        slots().for_each(read);
+        slots().for_each(|slot| {
+            black_box(slot.timer_at);
+        });
+        let wholes = slots().filter_map(|slot| match slot.stage {
+            Stage::Whole(place) => self.wholes.get(place)?.as_ref(),
+            _ => None,
+        });
+        wholes.for_each(read);
         // A retry is about to ask what its client shares.
         for slot in slots().take(timers) {
             black_box(slot.shared.map(Shared::waiting));
@@ -103,10 +111,7 @@ impl<T: Tracer> World<'_, T> {
 
 /// Something of each of its cache lines that an attempt needs.
 #[inline]
-fn read(slot: &CallSlot) {
-    black_box(slot.timer_at);
-    if let Stage::Whole(call) = &slot.stage {
-        black_box(call.attempt_number());
-        black_box(call.next_probe());
-    }
+fn read(call: &Call<&Shared>) {
+    black_box(call.attempt_number());
+    black_box(call.next_probe());
 }

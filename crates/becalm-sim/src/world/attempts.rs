@@ -105,7 +105,10 @@ impl<T: Tracer> World<'_, T> {
         let scope = match &slot.stage {
             Stage::Free => Scope::NONE,
             Stage::First(first) => first.scope(&self.plan.lines[slot.line as usize].fresh),
-            Stage::Whole(call) => call.scope_of(number),
+            Stage::Whole(place) => {
+                let call = self.wholes[*place].as_ref();
+                call.map_or(Scope::NONE, |call| call.scope_of(number))
+            }
         };
         let header = scope.encode(now, ClockId::PROCESS);
         self.header.clear();

@@ -10,6 +10,7 @@ use becalm::{
     classify::Cause,
     classify::Verdict,
     scope::Told,
+    shared::Shared,
     support::Unheld,
     time::Instant,
 };
@@ -19,9 +20,9 @@ use crate::record::Began;
 use super::arrivals::NEVER;
 use super::event::Kind;
 use super::progress::World;
-use super::slab::NOWHERE;
+use super::slab::{NOWHERE, Slab};
 use super::state::{
-    Answer, CallSlot, Phase, PopulationState, Request, ServiceState, Source, Stage,
+    Answer, CallSlot, Phase, PopulationState, Request, ServiceState, Source, Stage, Whole,
 };
 use super::trace::{Caller, Draws, Step, Traced, Tracer};
 
@@ -45,24 +46,30 @@ impl<T: Tracer> World<'_, T> {
         } else {
             0
         };
-        let owner = self.plan.owner(line, first_owner, key);
-        let of = &self.plan.lines[line];
-        let shared = if of.only_deposits && !self.owners.has_state(owner) {
-            &of.fresh
-        } else {
-            self.owners.state(owner, &self.plan.made, &of.fresh)
-        };
+        let plan = self.plan;
+        let owner = plan.owner(line, first_owner, key);
+        let of = &plan.lines[line];
         let slot = &mut self.calls[at];
         slot.owner = owner;
-        slot.stage = if let Some(first) = Unheld::begin(shared, &options, above, now) {
+        let first = if let Some(first) = &of.first {
+            Some(first.again(now))
+        } else {
+            let shared = if of.only_deposits && !self.owners.has_state(owner) {
+                &of.fresh
+            } else {
+                self.owners.state(owner, &plan.made, &of.fresh)
+            };
+            Unheld::begin(shared, &options, above, now)
+        };
+        slot.stage = if let Some(first) = first {
             slot.deadline = nanos(first.deadline());
             Stage::First(first)
         } else {
-            let shared = self.owners.state(owner, &self.plan.made, &of.fresh);
+            let shared = self.owners.state(owner, &plan.made, &of.fresh);
             let call = Call::begin(shared, options, above, now);
             slot.shared = Some(shared);
             slot.deadline = nanos(call.deadline());
-            Stage::Whole(call)
+            Stage::Whole(self.wholes.insert(Some(call)))
         };
         slot.source = source;
         slot.line = u32::try_from(line).unwrap_or(0);
@@ -82,7 +89,13 @@ impl<T: Tracer> World<'_, T> {
             let job = &mut self.requests[request];
             self.calls[at].next_sibling = std::mem::replace(&mut job.first_child, at);
         }
-        self.poll_start(at);
+        if first.is_some() {
+            self.calls[at].phase = Phase::Running;
+            self.tell(at, Step::Started(1));
+            self.send(at, 1, false);
+        } else {
+            self.poll_start(at);
+        }
         at
     }
 
@@ -109,17 +122,11 @@ impl<T: Tracer> World<'_, T> {
     fn poll_start(&mut self, at: u32) {
         let now = self.now();
         let slot = &mut self.calls[at];
-        if let Stage::First(_) = slot.stage {
-            slot.phase = Phase::Running;
-            self.tell(at, Step::Started(1));
-            self.send(at, 1, false);
-            return;
-        }
         let may_wait = self.plan.lines[slot.line as usize].may_wait;
         if may_wait && slot.waker.is_none() {
             slot.waker = Some(self.woken.waker(at));
         }
-        let Stage::Whole(call) = &mut slot.stage else {
+        let Some(call) = whole(&mut self.wholes, slot.stage) else {
             return;
         };
         let nobody = Waker::noop();
@@ -168,7 +175,7 @@ impl<T: Tracer> World<'_, T> {
             listener: PhantomData,
         };
         // One that holds nothing has nothing to return.
-        if let Stage::Whole(call) = &mut slot.stage {
+        if let Some(call) = whole(&mut self.wholes, slot.stage) {
             match step {
                 Step::Cut => call.cut(now, &mut random),
                 _ => call.cancel(now, &mut random),
@@ -211,7 +218,7 @@ impl<T: Tracer> World<'_, T> {
             self.make_whole(at, first);
         }
         let slot = &mut self.calls[at];
-        let Stage::Whole(call) = &mut slot.stage else {
+        let Some(call) = whole(&mut self.wholes, slot.stage) else {
             return;
         };
         let stream = stream_of(&mut self.populations, &mut self.services, slot.source);
@@ -267,14 +274,24 @@ impl<T: Tracer> World<'_, T> {
         let made = &self.plan.made;
         let shared = self.owners.state(slot.owner, made, &line.fresh);
         slot.shared = Some(shared);
-        slot.stage = Stage::Whole(first.into_call(shared, options));
+        let call = first.into_call(shared, options);
+        slot.stage = Stage::Whole(self.wholes.insert(Some(call)));
+    }
+
+    /// What there is of a call is gone, and what it holds goes back.
+    pub(super) fn let_go(&mut self, at: u32) {
+        let slot = &mut self.calls[at];
+        if let Stage::Whole(place) = std::mem::replace(&mut slot.stage, Stage::Free) {
+            self.wholes[place] = None;
+            self.wholes.free(place);
+        }
     }
 
     /// A call is over: its attempts are left, its place is free, its caller goes on.
     pub(super) fn finish(&mut self, at: u32, ended: Result<(), StopReason>) {
         self.leave_all(at);
-        let slot = &mut self.calls[at];
-        slot.stage = Stage::Free;
+        self.let_go(at);
+        let slot = &self.calls[at];
         let (source, line, began) = (slot.source, slot.line, slot.began);
         if let Source::Job { request, .. } = source {
             self.unlink_child(request, at);
@@ -313,6 +330,18 @@ impl<T: Tracer> World<'_, T> {
             step,
             bits: std::mem::take(&mut self.bits),
         });
+    }
+}
+
+/// The shipping object of a call, apart from the rest of the world.
+#[inline]
+pub(super) fn whole<'w, 'a>(
+    wholes: &'w mut Slab<Whole<'a>>,
+    stage: Stage,
+) -> Option<&'w mut Call<&'a Shared>> {
+    match stage {
+        Stage::Whole(place) => wholes[place].as_mut(),
+        Stage::Free | Stage::First(_) => None,
     }
 }
 

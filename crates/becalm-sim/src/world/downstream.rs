@@ -13,7 +13,7 @@ use super::arrivals::NEVER;
 use super::ceiling::STRIDE;
 use super::progress::World;
 use super::slab::NOWHERE;
-use super::state::{Answer, Details, Place, Source, Stage};
+use super::state::{Answer, Details, Place, Source};
 use super::trace::{Step, Tracer};
 
 impl<T: Tracer> World<'_, T> {
@@ -162,9 +162,8 @@ impl<T: Tracer> World<'_, T> {
     pub(super) fn cancel_child(&mut self, call: u32) {
         self.cancel_call(call, Step::Cancelled);
         self.leave_all(call);
-        let slot = &mut self.calls[call];
-        slot.stage = Stage::Free;
-        if let Source::Job { request, .. } = slot.source {
+        self.let_go(call);
+        if let Source::Job { request, .. } = self.calls[call].source {
             self.unlink_child(request, call);
         }
         self.calls.free(call);

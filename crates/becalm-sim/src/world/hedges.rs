@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use becalm::time::Instant;
 
 use super::arrivals::NEVER;
-use super::calls::stream_of;
+use super::calls::{stream_of, whole};
 use super::event::Kind;
 use super::progress::World;
-use super::state::{Phase, Stage};
+use super::state::Phase;
 use super::trace::{Draws, Step, Tracer};
 
 impl<T: Tracer> World<'_, T> {
@@ -18,7 +18,7 @@ impl<T: Tracer> World<'_, T> {
         if !self.plan.lines[slot.line as usize].may_hedge {
             return;
         }
-        let Stage::Whole(call) = &mut slot.stage else {
+        let Some(call) = whole(&mut self.wholes, slot.stage) else {
             return;
         };
         let due = call.hedge_at(now);
@@ -38,7 +38,7 @@ impl<T: Tracer> World<'_, T> {
         }
         self.events += 1;
         let slot = &mut self.calls[at];
-        let Stage::Whole(call) = &mut slot.stage else {
+        let Some(call) = whole(&mut self.wholes, slot.stage) else {
             return;
         };
         let stream = stream_of(&mut self.populations, &mut self.services, slot.source);

@@ -35,6 +35,7 @@ mod plan;
 mod progress;
 mod servers;
 mod slab;
+mod soon;
 mod state;
 mod timeouts;
 mod trace;

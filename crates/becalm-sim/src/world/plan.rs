@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
-use becalm::time::ClockId;
-use becalm::{Policy, call::CallOptions, shared::Shared};
+use becalm::support::Unheld;
+use becalm::time::{ClockId, Instant};
+use becalm::{Policy, Scope, call::CallOptions, shared::Shared};
 
 use super::owners::{Made, only_deposits};
 pub(super) use crate::engine::nanos;
@@ -43,6 +44,8 @@ pub(super) struct Line {
     pub fresh: Arc<Shared>,
     /// Whether a call that succeeds at once leaves no more behind than a deposit.
     pub only_deposits: bool,
+    /// Such a call that has begun at 0, where all are like it.
+    pub first: Option<Unheld>,
     /// Whether a guard may make an attempt wait.
     pub may_wait: bool,
     pub may_hedge: bool,
@@ -109,7 +112,7 @@ impl<'a> Plan<'a> {
                 Sharing::PerClient | Sharing::PerShard => end - start,
                 Sharing::Shared => 1,
             };
-            self.lines.push(Line {
+            let mut line = Line {
                 first_owner,
                 sharing: population.sharing,
                 shards,
@@ -120,7 +123,9 @@ impl<'a> Plan<'a> {
                     options
                 },
                 ..line
-            });
+            };
+            line.all_begin_alike();
+            self.lines.push(line);
             self.owners += (owners as usize).saturating_mul(shards as usize);
         }
         self.callers.push(Caller { first_line, ends });
@@ -134,7 +139,7 @@ impl<'a> Plan<'a> {
             Sharing::PerClient | Sharing::PerShard => service.instances,
             Sharing::Shared => 1,
         };
-        self.lines.push(Line {
+        let mut line = Line {
             first_owner: self.owners,
             sharing: downstream.sharing,
             shards,
@@ -147,7 +152,11 @@ impl<'a> Plan<'a> {
                     .saturating_add(downstream.silent_from),
             ),
             ..line
-        });
+        };
+        if !line.propagates {
+            line.all_begin_alike();
+        }
+        self.lines.push(line);
         self.owners += (owners as usize).saturating_mul(shards as usize);
         Some(())
     }
@@ -178,6 +187,7 @@ impl<'a> Plan<'a> {
                     .on_clock(ClockId::PROCESS),
             ),
             only_deposits: only_deposits(policy),
+            first: None,
             may_wait: policy.bulkhead.is_some() || policy.rate.is_some(),
             may_hedge: policy.hedge.is_some(),
             is_keyed,
@@ -232,6 +242,15 @@ impl<'a> Plan<'a> {
             shards => shard(key, shards),
         };
         first + at as usize
+    }
+}
+
+impl Line {
+    /// No call has anything above it: where no state hears of its beginning, one begins as another.
+    fn all_begin_alike(&mut self) {
+        if self.only_deposits {
+            self.first = Unheld::begin(&self.fresh, &self.options, Scope::NONE, Instant::ZERO);
+        }
     }
 }
 

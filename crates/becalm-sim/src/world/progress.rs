@@ -1,6 +1,5 @@
 //! How does a run go on? One event after the other, each at its time.
 
-use std::collections::VecDeque;
 use std::mem::size_of;
 
 use becalm::shared::Shared;
@@ -18,7 +17,10 @@ use super::lane::Lane;
 use super::owners::Owners;
 use super::plan::{Plan, nanos};
 use super::slab::Slab;
-use super::state::{CallSlot, Details, PopulationState, Request, ServiceState, Source, Triggers};
+use super::soon::Soon;
+use super::state::{
+    CallSlot, Details, PopulationState, Request, ServiceState, Source, Triggers, Whole,
+};
 use super::trace::Tracer;
 use super::wakers::Woken;
 
@@ -31,10 +33,12 @@ pub(super) struct World<'a, T> {
     pub(super) now: u64,
     pub(super) queue: EventQueue,
     /// What happens at this instant still, before anything in the queue.
-    pub(super) soon: VecDeque<u64>,
+    pub(super) soon: Soon,
     /// One for each line.
     pub(super) lanes: Vec<Lane>,
     pub(super) calls: Slab<CallSlot<'a>>,
+    /// Of those that are more than a first attempt.
+    pub(super) wholes: Slab<Whole<'a>>,
     pub(super) owners: Owners,
     pub(super) requests: Slab<Request>,
     /// By the place of the request, as far as any service asks.
@@ -85,9 +89,10 @@ impl<'a, T: Tracer> World<'a, T> {
             plan,
             now: 0,
             queue: EventQueue::for_pending(1 << 10),
-            soon: VecDeque::new(),
+            soon: Soon::default(),
             lanes: plan.lines.iter().map(|_| Lane::default()).collect(),
             calls: Slab::for_about(1 << 10),
+            wholes: Slab::for_about(1 << 10),
             owners: Owners::of(plan.owners),
             requests: Slab::for_about(1 << 14),
             details: Vec::new(),
@@ -139,7 +144,7 @@ impl<'a, T: Tracer> World<'a, T> {
                 }
                 until_asked = STRIDE;
             }
-            let what = if let Some(what) = self.soon.pop_front() {
+            let what = if let Some(what) = self.soon.pop() {
                 what
             } else {
                 match self.queue.pop() {
@@ -157,7 +162,7 @@ impl<'a, T: Tracer> World<'a, T> {
             self.handle(what);
             if may_wait && self.woken.is_some() {
                 let (woken, soon) = (&self.woken, &mut self.soon);
-                woken.drain(|call| soon.push_back(word(Kind::Woken, call, 0)));
+                woken.drain(|call| soon.push(word(Kind::Woken, call, 0)));
             }
         }
         self.record(horizon)
@@ -190,7 +195,7 @@ impl<'a, T: Tracer> World<'a, T> {
     pub(super) fn schedule(&mut self, at: u64, kind: Kind, index: u32, generation: u32) {
         let what = word(kind, index, generation);
         if at <= self.now {
-            self.soon.push_back(what);
+            self.soon.push(what);
         } else if at != NEVER {
             self.queue.push(at, what);
         }
@@ -285,12 +290,13 @@ impl<T: Tracer> World<'_, T> {
     /// What has come since the beginning.
     fn bytes(&self) -> u64 {
         let calls = self.calls.len() as usize * (size_of::<CallSlot>() + 2 * size_of::<u32>());
+        let wholes = self.wholes.len() as usize * (size_of::<Whole>() + 2 * size_of::<u32>());
         let states = self.owners.made() as usize * size_of::<Shared>();
         let entry = size_of::<Request>() + 2 * size_of::<u32>() + OF_AN_ENTRY;
         let requests = self.requests.len() as usize * entry;
         let details = self.details.len() * size_of::<Details>();
         let timeouts: usize = self.lanes.iter().map(Lane::len).sum();
         let events = (self.queue.len() + self.soon.len()) * OF_AN_EVENT;
-        (calls + states + requests + details + timeouts * OF_AN_ENTRY + events) as u64
+        (calls + wholes + states + requests + details + timeouts * OF_AN_ENTRY + events) as u64
     }
 }

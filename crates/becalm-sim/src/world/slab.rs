@@ -41,6 +41,12 @@ impl<T> Slab<T> {
             self[index] = thing;
             return index;
         }
+        self.add(thing)
+    }
+
+    /// In a new place.
+    #[cold]
+    fn add(&mut self, thing: T) -> u32 {
         // Places are counted in 32 bits; memory ends earlier.
         let index = self.len();
         self.push(thing);

@@ -67,7 +67,7 @@ pub(super) struct CallSlot<'a> {
     pub owner: usize,
     /// That state, once more than a first attempt has happened.
     pub shared: Option<&'a Shared>,
-    pub stage: Stage<'a>,
+    pub stage: Stage,
     pub began: Began,
     pub number: u64,
     /// Made at the first wait for a guard in this place, and kept.
@@ -75,15 +75,18 @@ pub(super) struct CallSlot<'a> {
 }
 
 /// What there is of a call.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant)] // a call stays where it is made
-pub(super) enum Stage<'a> {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stage {
     /// Nothing: its place is free.
     Free,
     /// Its first attempt runs, and it holds nothing.
     First(Unheld),
-    Whole(Call<&'a Shared>),
+    /// The shipping object, in this place of its own: few have one at once, and it is large.
+    Whole(u32),
 }
+
+/// The shipping object of a call, until that is over.
+pub(super) type Whole<'a> = Option<Call<&'a Shared>>;
 
 impl CallSlot<'_> {
     /// Whether there is a call.

@@ -34,6 +34,19 @@ impl Unheld {
         Some(Self(first))
     }
 
+    /// Another call like this one, which has nothing above it, that begins now: for a state that hears nothing of
+    /// beginnings.
+    #[inline]
+    #[must_use]
+    pub fn again(&self, now: Instant) -> Self {
+        let mut first = self.0;
+        if first.deadline != Instant::NEVER {
+            first.deadline = now.after(first.deadline.since(first.start()));
+        }
+        first.started = Some(now);
+        Self(first)
+    }
+
     /// The attempt has succeeded.
     #[inline]
     pub fn succeeded(self, shared: &Shared, now: Instant) {

@@ -6,6 +6,9 @@ use super::Event;
 /// into buckets.
 const MOST_MOVED: usize = 256;
 
+/// So many are moved one by one, in less time than it takes to search for the place and to call for a move.
+const FEW: usize = 16;
+
 /// The next events, sorted: all that are due up to some time.
 #[derive(Debug, Default)]
 pub struct Run {
@@ -49,21 +52,43 @@ impl Run {
     #[inline]
     pub fn insert(&mut self, event: Event) -> bool {
         let pending = self.events.get(self.popped..).unwrap_or_default();
-        let later = match pending.last() {
-            Some(last) if last.at > event.at => {
-                pending.len() - pending.partition_point(|pending| pending.at <= event.at)
-            }
-            _ => 0,
+        let is_before = |distance| {
+            let at = pending.len().checked_sub(distance);
+            at.and_then(|at| pending.get(at))
+                .is_some_and(|it| it.at > event.at)
         };
-        if later > MOST_MOVED {
-            return false;
+        if is_before(FEW) {
+            if is_before(MOST_MOVED + 1) {
+                return false;
+            }
+            let later = pending.len() - pending.partition_point(|it| it.at <= event.at);
+            self.make_room();
+            self.events.insert(self.events.len() - later, event);
+            return true;
         }
+        self.make_room();
+        self.events.push(event);
+        let mut rest = self.events.get_mut(self.popped..).unwrap_or_default();
+        while let [up_to_it @ .., last] = rest {
+            match up_to_it.last() {
+                Some(before) if before.at > event.at => *last = *before,
+                _ => {
+                    *last = event;
+                    break;
+                }
+            }
+            rest = up_to_it;
+        }
+        true
+    }
+
+    /// What was popped makes room before more memory does.
+    #[inline]
+    fn make_room(&mut self) {
         if self.events.len() == self.events.capacity() && self.popped >= self.events.len() / 2 {
             self.events.drain(..self.popped);
             self.popped = 0;
         }
-        self.events.insert(self.events.len() - later, event);
-        true
     }
 
     /// Starts anew with these events, unsorted but in the order of their pushes: all up to `last`.
