@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::numbers::nanos;
 use super::random::Stream;
 
 /// A distribution of times.
@@ -46,27 +47,27 @@ impl Distribution {
     )] // a float to an integer saturates
     pub fn draw(&self, random: &mut Stream) -> u64 {
         match self {
-            Self::Constant(time) => nanos(time),
-            Self::Exponential(mean) => (nanos(mean) as f64 * random.exponential()) as u64,
+            Self::Constant(time) => nanos(*time),
+            Self::Exponential(mean) => (nanos(*mean) as f64 * random.exponential()) as u64,
             Self::Uniform(low, high) => {
-                let (low, high) = (nanos(low), nanos(high));
+                let (low, high) = (nanos(*low), nanos(*high));
                 low + random.below(high.saturating_sub(low).saturating_add(1))
             }
             Self::Lognormal { median, sigma } => {
-                (nanos(median) as f64 * libm::exp(sigma * random.normal())) as u64
+                (nanos(*median) as f64 * libm::exp(sigma * random.normal())) as u64
             }
             Self::Bimodal {
                 fast,
                 slow,
                 slow_share,
             } => nanos(if random.chance(*slow_share) {
-                slow
+                *slow
             } else {
-                fast
+                *fast
             }),
             Self::Empirical(times) => {
                 let at = random.below(times.len() as u64) as usize;
-                times.get(at).map_or(0, nanos)
+                times.get(at).copied().map_or(0, nanos)
             }
         }
     }
@@ -90,8 +91,4 @@ impl Distribution {
             }
         }
     }
-}
-
-fn nanos(duration: &Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -9,6 +9,8 @@ pub(crate) fn float(count: u64) -> f64 {
 }
 
 /// Nanoseconds, as many as there is room for.
+#[inline]
 pub(crate) fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+    let seconds = time.as_secs().saturating_mul(1_000_000_000);
+    seconds.saturating_add(u64::from(time.subsec_nanos()))
 }

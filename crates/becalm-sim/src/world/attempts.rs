@@ -13,11 +13,12 @@ use super::trace::Tracer;
 impl<T: Tracer> World<'_, T> {
     /// The attempt of this number is sent.
     pub(super) fn send(&mut self, at: u32, number: u32, is_hedge: bool) {
+        let plan = self.plan;
         let slot = &self.calls[at];
-        let line = &self.plan.lines[slot.line as usize];
+        let index = slot.line;
+        let line = &plan.lines[index as usize];
         let timeout = self.now.saturating_add(line.timeout);
         let (source, key, gives_up_at) = (slot.source, slot.key, timeout.min(slot.deadline));
-        let has_details = line.has_details;
         let is_first = number == 1;
         match source {
             Source::Client { population, .. } => {
@@ -27,7 +28,7 @@ impl<T: Tracer> World<'_, T> {
                 tally.hedges += u32::from(is_hedge);
             }
             Source::Job { service, .. } => {
-                let call = slot.line as usize - self.plan.first_line_of[service as usize];
+                let call = index as usize - plan.first_line_of[service as usize];
                 self.service_tallies[service as usize].asked(call, is_first);
             }
         }
@@ -44,7 +45,7 @@ impl<T: Tracer> World<'_, T> {
             serial,
             call: at,
             number,
-            line: slot.line,
+            line: index,
             instance: 0,
             work: 0,
             since: 0,
@@ -59,8 +60,7 @@ impl<T: Tracer> World<'_, T> {
             next_copy: slot.first_request,
         });
         slot.first_request = request;
-        let line = slot.line as usize;
-        if has_details {
+        if line.has_details {
             *self.details_of(request) = Details {
                 gives_up_at,
                 key,
@@ -70,9 +70,9 @@ impl<T: Tracer> World<'_, T> {
         }
         let generation = self.requests.generation(request);
         if gives_up_at != NEVER {
-            self.set_time_out(gives_up_at, line, request, generation);
+            self.set_time_out(gives_up_at, index, request, generation);
         }
-        let (refused_below, lost_below) = self.plan.lines[line].arrives_from;
+        let (refused_below, lost_below) = line.arrives_from;
         match (delay, source) {
             (Some(delay), Source::Job { instance, .. }) if instance < refused_below => {
                 self.requests[request].answer = Answer::Failure;
@@ -133,22 +133,27 @@ impl<T: Tracer> World<'_, T> {
 
     /// The caller does not wait for this attempt any more.
     pub(super) fn leave(&mut self, request: u32) {
-        let Request {
-            call, next_copy, ..
-        } = self.requests[request];
-        let first = self.calls[call].first_request;
-        if first == request {
-            self.calls[call].first_request = next_copy;
-        } else {
-            let mut before = first;
-            while before != NOWHERE && self.requests[before].next_copy != request {
-                before = self.requests[before].next_copy;
-            }
-            if before != NOWHERE {
-                self.requests[before].next_copy = next_copy;
-            }
+        let here = &mut self.requests[request];
+        here.is_awaited = false;
+        let (call, next_copy, place) = (here.call, here.next_copy, here.place);
+        self.unlink(call, request, next_copy);
+        self.caller_left(request, place);
+    }
+
+    /// Takes an attempt out of those of its call.
+    #[inline]
+    pub(super) fn unlink(&mut self, call: u32, request: u32, next_copy: u32) {
+        let slot = &mut self.calls[call];
+        if slot.first_request == request {
+            slot.first_request = next_copy;
+            return;
         }
-        self.requests[request].is_awaited = false;
-        self.caller_left(request);
+        let mut before = slot.first_request;
+        while before != NOWHERE && self.requests[before].next_copy != request {
+            before = self.requests[before].next_copy;
+        }
+        if before != NOWHERE {
+            self.requests[before].next_copy = next_copy;
+        }
     }
 }

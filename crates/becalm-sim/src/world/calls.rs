@@ -21,9 +21,7 @@ use super::arrivals::NEVER;
 use super::event::Kind;
 use super::progress::World;
 use super::slab::{NOWHERE, Slab};
-use super::state::{
-    Answer, CallSlot, Phase, PopulationState, Request, ServiceState, Source, Stage, Whole,
-};
+use super::state::{Answer, CallSlot, Phase, PopulationState, ServiceState, Source, Stage, Whole};
 use super::trace::{Caller, Draws, Step, Traced, Tracer};
 
 impl<T: Tracer> World<'_, T> {
@@ -33,7 +31,7 @@ impl<T: Tracer> World<'_, T> {
         source: Source,
         line: usize,
         first_owner: usize,
-        options: CallOptions,
+        options: &CallOptions,
         above: Scope,
     ) -> u32 {
         let now = Instant::from_nanos(self.now);
@@ -59,14 +57,14 @@ impl<T: Tracer> World<'_, T> {
             } else {
                 self.owners.state(owner, &plan.made, &of.fresh)
             };
-            Unheld::begin(shared, &options, above, now)
+            Unheld::begin(shared, options, above, now)
         };
         slot.stage = if let Some(first) = first {
             slot.deadline = nanos(first.deadline());
             Stage::First(first)
         } else {
             let shared = self.owners.state(owner, &plan.made, &of.fresh);
-            let call = Call::begin(shared, options, above, now);
+            let call = Call::begin(shared, *options, above, now);
             slot.shared = Some(shared);
             slot.deadline = nanos(call.deadline());
             Stage::Whole(self.wholes.insert(Some(call)))
@@ -190,31 +188,29 @@ impl<T: Tracer> World<'_, T> {
             return;
         }
         self.events += 1;
-        let Request {
-            call,
-            number,
-            answer,
-            ..
-        } = self.requests[request];
+        let here = &mut self.requests[request];
+        here.is_awaited = false;
+        let (call, number, answer, next_copy) =
+            (here.call, here.number, here.answer, here.next_copy);
+        // The service has nothing to do with it any more, and now nobody has.
+        self.requests.free(request);
+        self.unlink(call, request, next_copy);
+        if answer == Answer::Success && matches!(self.calls[call].stage, Stage::First(_)) {
+            self.succeed_at_once(call);
+            return;
+        }
         let verdict = verdict(answer);
         if let (Verdict::Failure(_), Source::Client { population, .. }) =
             (verdict, self.calls[call].source)
         {
             self.population_tallies[population as usize].failed += 1;
         }
-        self.leave(request);
         self.decide(call, number, verdict);
     }
 
     pub(super) fn decide(&mut self, at: u32, number: u32, verdict: Verdict) {
         let now = self.now();
         if let Stage::First(first) = self.calls[at].stage {
-            if matches!(verdict, Verdict::Success) {
-                self.succeed(at, first);
-                self.tell(at, Step::Decided(number, verdict, Decision::Done));
-                self.finish(at, Ok(()));
-                return;
-            }
             self.make_whole(at, first);
         }
         let slot = &mut self.calls[at];
@@ -251,7 +247,7 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// The first attempt of a call has succeeded that holds nothing.
-    fn succeed(&mut self, at: u32, first: Unheld) {
+    fn succeed_at_once(&mut self, at: u32) {
         let slot = &self.calls[at];
         let line = &self.plan.lines[slot.line as usize];
         let is_counted = line.only_deposits
@@ -260,8 +256,12 @@ impl<T: Tracer> World<'_, T> {
         if !is_counted {
             let made = &self.plan.made;
             let shared = self.owners.state(slot.owner, made, &line.fresh);
-            first.succeeded(shared, Instant::from_nanos(self.now));
+            if let Stage::First(first) = slot.stage {
+                first.succeeded(shared, Instant::from_nanos(self.now));
+            }
         }
+        self.tell(at, Step::Decided(1, Verdict::Success, Decision::Done));
+        self.finish(at, Ok(()));
     }
 
     /// What a call shares matters from here on, and so does all that it knows.
@@ -279,9 +279,12 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// What there is of a call is gone, and what it holds goes back.
+    #[inline]
     pub(super) fn let_go(&mut self, at: u32) {
         let slot = &mut self.calls[at];
-        if let Stage::Whole(place) = std::mem::replace(&mut slot.stage, Stage::Free) {
+        let stage = slot.stage;
+        slot.stage = Stage::Free;
+        if let Stage::Whole(place) = stage {
             self.wholes[place] = None;
             self.wholes.free(place);
         }

@@ -93,6 +93,7 @@ impl<T: Tracer> World<'_, T> {
 
     /// A closed-loop client thinks. Under a load factor it thinks for so many times less, from the
     /// next thought on; at 0, until that is over.
+    #[inline]
     fn think(&mut self, population: u32, client: u32) {
         let of = &self.plan.scenario.populations[population as usize];
         let Arrivals::Closed { think } = &of.arrivals else {
@@ -118,7 +119,7 @@ impl<T: Tracer> World<'_, T> {
         self.population_tallies[population as usize].calls += 1;
         let plan = self.plan;
         let (line, shared) = plan.of_client(population, client);
-        let options = plan.lines[line].options;
+        let options = &plan.lines[line].options;
         let source = Source::Client { population, client };
         self.begin(source, line, shared, options, Scope::NONE);
     }

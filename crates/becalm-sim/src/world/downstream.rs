@@ -101,7 +101,7 @@ impl<T: Tracer> World<'_, T> {
         };
         let plan = self.plan;
         let shared = plan.of_instance(line_at, instance);
-        self.begin(source, line_at, shared, options, above);
+        self.begin(source, line_at, shared, &options, above);
     }
 
     /// A call of a request has ended.

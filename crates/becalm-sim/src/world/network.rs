@@ -1,6 +1,6 @@
 //! When does a message come, if it does?
 
-use crate::engine::{Distribution, Stream};
+use crate::engine::Stream;
 
 use super::arrivals::NEVER;
 use super::progress::World;
@@ -12,10 +12,14 @@ impl<T: Tracer> World<'_, T> {
     /// chance is the caller's, both ways.
     #[inline]
     pub(super) fn message(&mut self, source: Source) -> Option<u64> {
-        let delay = &self.plan.scenario.network.delay;
-        if let (Distribution::Constant(time), true) = (delay, self.loss <= 0.0) {
-            return Some(super::plan::nanos(*time));
+        match self.plan.delay {
+            Some(delay) if self.loss <= 0.0 => Some(delay),
+            _ => self.drawn_message(source),
         }
+    }
+
+    fn drawn_message(&mut self, source: Source) -> Option<u64> {
+        let delay = &self.plan.scenario.network.delay;
         let loss = self.loss;
         let random = self.random_of(source);
         if loss > 0.0 && random.chance(loss) {

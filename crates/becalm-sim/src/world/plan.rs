@@ -9,6 +9,7 @@ use becalm::time::{ClockId, Instant};
 use becalm::{Policy, Scope, call::CallOptions, shared::Shared};
 
 use super::owners::{Made, only_deposits};
+use crate::engine::Distribution;
 pub(super) use crate::engine::nanos;
 use crate::scenario::{
     Downstream, Population, Routing, Scenario, Service, Sharing, Stale, Variant,
@@ -18,6 +19,8 @@ use crate::scenario::{
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     pub scenario: &'a Scenario,
+    /// What every message takes, if all take as long.
+    pub delay: Option<u64>,
     pub lines: Vec<Line>,
     /// For each population.
     pub callers: Vec<Caller>,
@@ -82,6 +85,10 @@ impl<'a> Plan<'a> {
         scenario.validate().ok()?;
         let mut plan = Self {
             scenario,
+            delay: match scenario.network.delay {
+                Distribution::Constant(time) => Some(nanos(time)),
+                _ => None,
+            },
             lines: Vec::new(),
             callers: Vec::new(),
             first_line_of: Vec::new(),

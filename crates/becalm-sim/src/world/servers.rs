@@ -76,7 +76,10 @@ impl<T: Tracer> World<'_, T> {
             self.end_unanswered(request);
             return;
         }
-        let to = route(of, state, self.details.get(request as usize));
+        let to = match of.instances {
+            1 => 0,
+            _ => route(of, state, self.details.get(request as usize)),
+        };
         here.instance = to;
         here.since = self.now;
         let is_accepted = state
@@ -206,7 +209,7 @@ impl<T: Tracer> World<'_, T> {
     /// A free worker begins with a request.
     fn start(&mut self, request: u32, target: usize) {
         let of = &self.plan.scenario.services[target];
-        let here = &mut self.requests[request];
+        let here = &self.requests[request];
         let is_late = of.stale == Stale::PastDeadline && {
             let details = self.details.get(request as usize);
             details.is_some_and(|it| it.gives_up_at <= self.now)
@@ -230,12 +233,13 @@ impl<T: Tracer> World<'_, T> {
 
     /// The answer goes back, if anybody waits for it.
     pub(super) fn reply(&mut self, request: u32, latency: u64) {
-        if !self.requests[request].is_awaited {
-            self.end_unanswered(request);
+        let here = &mut self.requests[request];
+        here.place = Place::Done;
+        if !here.is_awaited {
+            self.requests.free(request);
             return;
         }
-        self.requests[request].place = Place::Done;
-        let source = self.calls[self.requests[request].call].source;
+        let source = self.calls[here.call].source;
         // One that is lost leaves its caller waiting.
         if let Some(delay) = self.message(source) {
             let at = self.now.saturating_add(delay).saturating_add(latency);
@@ -250,8 +254,7 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// The caller of a request does not wait for it any more.
-    pub(super) fn caller_left(&mut self, request: u32) {
-        let place = self.requests[request].place;
+    pub(super) fn caller_left(&mut self, request: u32, place: Place) {
         if matches!(place, Place::Done | Place::Lost) {
             self.end_unanswered(request);
             return;
@@ -353,9 +356,6 @@ fn is_waiting(requests: &Slab<Request>, next: Waiting) -> bool {
 /// balancer that counts what each has knows those that have lost it, and an instance that is down
 /// would otherwise get everything.
 fn route(of: &Service, state: &mut ServiceState, details: Option<&Details>) -> u32 {
-    if of.instances == 1 {
-        return 0;
-    }
     match of.routing {
         Routing::Random => below(&mut state.stream, of.instances),
         Routing::RoundRobin => {

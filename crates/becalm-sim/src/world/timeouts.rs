@@ -13,8 +13,9 @@ use super::state::{Request, Source};
 use super::trace::{Step, Tracer};
 
 impl<T: Tracer> World<'_, T> {
-    pub(super) fn set_time_out(&mut self, at: u64, index: usize, request: u32, generation: u32) {
-        let lane = &mut self.lanes[index];
+    #[inline]
+    pub(super) fn set_time_out(&mut self, at: u64, index: u32, request: u32, generation: u32) {
+        let lane = &mut self.lanes[index as usize];
         let timeout = Timeout {
             at,
             request,
@@ -24,7 +25,7 @@ impl<T: Tracer> World<'_, T> {
             self.schedule(at, Kind::GiveUp, request, generation);
         } else if !lane.is_armed {
             lane.is_armed = true;
-            self.schedule(at, Kind::Lane, u32::try_from(index).unwrap_or(0), 0);
+            self.schedule(at, Kind::Lane, index, 0);
         }
     }
 

@@ -11,17 +11,15 @@ impl<T: Tracer> World<'_, T> {
     /// A worker has so much to do, at full speed.
     pub(super) fn set_work(&mut self, request: u32, target: usize, place: Place, work: u64) {
         let speed = self.services[target].speed;
-        let generation = self.requests.generation(request);
         let here = &mut self.requests[request];
         here.place = place;
         here.since = self.now;
-        if self.services[target].instances[here.instance as usize]
-            .pace
-            .is_some()
-        {
+        if self.service(target).scalability.is_some() {
             self.enter_work(request, target, work);
             return;
         }
+        let generation = self.requests.generation(request);
+        let here = &mut self.requests[request];
         here.work = work;
         here.done_at = self.now.saturating_add(at_speed(work, speed));
         let done_at = here.done_at;
@@ -33,9 +31,9 @@ impl<T: Tracer> World<'_, T> {
         if !self.requests.is(request, generation) || self.requests[request].done_at != self.now {
             return;
         }
-        let place = self.requests[request].place;
-        let target = self.target_of(request);
-        match place {
+        let here = &self.requests[request];
+        let target = self.plan.lines[here.line as usize].target;
+        match here.place {
             Place::Working => {
                 self.events += 1;
                 self.leave_work(request, target);
@@ -68,14 +66,9 @@ impl<T: Tracer> World<'_, T> {
         tally.served += 1;
         tally.stale += u32::from(!here.is_awaited);
         let latency = state.latency;
+        let has_more = !instance.queue.is_empty() || !instance.to_refuse.is_empty();
         self.reply(request, latency);
-        if !self.services[target].instances[to as usize]
-            .queue
-            .is_empty()
-            || !self.services[target].instances[to as usize]
-                .to_refuse
-                .is_empty()
-        {
+        if has_more {
             self.work_on(target, to);
         }
     }
@@ -116,7 +109,14 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// A request is not worked on any more, and the others go faster for it.
+    #[inline]
     pub(super) fn leave_work(&mut self, request: u32, target: usize) {
+        if self.service(target).scalability.is_some() {
+            self.leave_pace(request, target);
+        }
+    }
+
+    fn leave_pace(&mut self, request: u32, target: usize) {
         let here = &self.requests[request];
         let (to, at, serial) = (here.instance, here.work, here.serial);
         let mark = Mark {

@@ -66,7 +66,8 @@ impl Flights {
 
     #[inline]
     pub fn are_under_way(&self) -> bool {
-        self.iter().next().is_some()
+        let hedges = self.hedges.as_deref();
+        self.primary.is_some() || hedges.is_some_and(|hedges| !hedges.flights.is_empty())
     }
 
     /// The attempt that the decision started, if it is of this number.
@@ -101,6 +102,12 @@ impl Flights {
         }
     }
 
+    /// Whether the call has had a hedge.
+    #[inline]
+    pub fn may_hold_unstarted(&self) -> bool {
+        self.hedges.is_some()
+    }
+
     /// What was paid for a hedge that never started.
     #[inline]
     pub fn take_unstarted(&mut self) -> Option<Paid> {
@@ -119,7 +126,8 @@ impl Flights {
     /// What was paid for the attempt that the decision started, which ends.
     #[inline]
     pub fn take_spent(&mut self) -> Option<Paid> {
-        if self.is_spent {
+        // Looked at first: it is large to move.
+        if self.is_spent && self.paid.is_some() {
             self.paid.take()
         } else {
             None
@@ -259,14 +267,18 @@ impl Paid {
     /// The retry did start, if one was paid for, and has not brought the success.
     #[inline]
     pub fn spent(paid: Option<Self>, own: &Shared) {
-        if let Some(Self { token, payer, loss }) = paid {
-            let from = payer.as_deref().unwrap_or(own);
-            match loss {
-                None => from.spent(token),
-                Some(loss) => {
-                    if let Some(token) = from.end_together(loss) {
-                        from.spent(token);
-                    }
+        if let Some(paid) = paid {
+            paid.has_started(own);
+        }
+    }
+
+    fn has_started(self, own: &Shared) {
+        let from = self.payer.as_deref().unwrap_or(own);
+        match self.loss {
+            None => from.spent(self.token),
+            Some(loss) => {
+                if let Some(token) = from.end_together(loss) {
+                    from.spent(token);
                 }
             }
         }

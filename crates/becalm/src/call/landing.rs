@@ -334,7 +334,9 @@ impl<H: AsRef<Shared>> Call<H> {
             let guards = self.handle.as_ref().guards();
             let draw = || random.next_u64();
             let transition = guards.finish(&mut flight.pass, ended, now, draw);
-            self.transition = transition.or(self.transition);
+            if transition.is_some() {
+                self.transition = transition;
+            }
             self.flights.primary = None;
             return self.flights.take_spent();
         }
@@ -406,13 +408,20 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// Returns its tokens, its passes and its place. Nobody learns anything: what time it is, and so
     /// how long the attempts had lasted, is not known.
+    #[inline]
     pub(crate) fn release(&mut self) {
+        if self.flights.are_under_way() {
+            self.release_all();
+        }
+        self.close();
+    }
+
+    fn release_all(&mut self) {
         while let Some((flight, paid)) = self.flights.take_any() {
             let shared = self.handle.as_ref();
             shared.guards().release(flight.pass);
             Paid::spent(paid, shared);
         }
-        self.close();
     }
 
     /// The call is over: what it held for an attempt to come goes back.

@@ -225,8 +225,9 @@ impl<H: AsRef<Shared>> Call<H> {
         self.leave_waiting_room();
         let shared = self.handle.as_ref();
         shared.guards().leave(&mut self.admission);
-        for paid in &mut [self.flights.paid.take(), self.flights.take_unstarted()] {
-            if let Some(paid) = paid.take() {
+        if self.flights.paid.is_some() || self.flights.may_hold_unstarted() {
+            let (paid, unstarted) = (self.flights.paid.take(), self.flights.take_unstarted());
+            for paid in paid.into_iter().chain(unstarted) {
                 paid.refund(shared);
             }
         }

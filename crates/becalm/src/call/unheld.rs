@@ -41,7 +41,8 @@ impl Unheld {
     pub fn again(&self, now: Instant) -> Self {
         let mut first = self.0;
         if first.deadline != Instant::NEVER {
-            first.deadline = now.after(first.deadline.since(first.start()));
+            let lasts = first.deadline.as_nanos() - first.start().as_nanos();
+            first.deadline = Instant::from_nanos(now.as_nanos().saturating_add(lasts));
         }
         first.started = Some(now);
         Self(first)

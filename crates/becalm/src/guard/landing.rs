@@ -26,14 +26,16 @@ impl Guards {
         mut random: impl FnMut() -> u64,
     ) -> Option<Transition> {
         // The breaker first: the call that is handed the place asks it next.
-        let transition = self.tell_breaker(pass, ended, &now, &mut random);
+        let transition = match pass.permit {
+            Some(_) => self.tell_breaker(pass, ended, &now, &mut random),
+            None => None,
+        };
         if pass.has_place || self.learns() {
             self.teach(pass, ended, &now);
         }
         transition
     }
 
-    #[inline]
     fn tell_breaker(
         &self,
         pass: &mut Pass,

@@ -207,6 +207,7 @@ impl Guards {
     }
 
     /// Whether throttle, rate or hedging is to hear of the end of an attempt.
+    #[inline]
     fn learns(&self) -> bool {
         self.active.load(Ordering::Relaxed) & (THROTTLE | RATE | HEDGING) != 0
     }

@@ -6,8 +6,8 @@ use super::Event;
 /// into buckets.
 const MOST_MOVED: usize = 256;
 
-/// So many are moved one by one, in less time than it takes to search for the place and to call for a move.
-const FEW: usize = 16;
+/// Among so many, they are moved one by one: that takes less time than to search for the place and to call for a move.
+const FEW: usize = 32;
 
 /// The next events, sorted: all that are due up to some time.
 #[derive(Debug, Default)]
@@ -48,37 +48,71 @@ impl Run {
     }
 
     /// Inserts an event that is due by [`last`](Self::last) behind its equals; `false` if it would
-    /// have to move too many.
+    /// have to move too many. What moves is the fewer: those before it, to where the last pop was, or those
+    /// behind it.
     #[inline]
     pub fn insert(&mut self, event: Event) -> bool {
         let pending = self.events.get(self.popped..).unwrap_or_default();
-        let is_before = |distance| {
-            let at = pending.len().checked_sub(distance);
-            at.and_then(|at| pending.get(at))
-                .is_some_and(|it| it.at > event.at)
-        };
-        if is_before(FEW) {
-            if is_before(MOST_MOVED + 1) {
-                return false;
+        if pending.len() > FEW {
+            return self.insert_far(event);
+        }
+        let middle = pending.get(pending.len() / 2);
+        if self.popped > 0 && middle.is_some_and(|middle| event.at < middle.at) {
+            self.popped -= 1;
+            let mut rest = self.events.get_mut(self.popped..).unwrap_or_default();
+            while let [here, behind @ ..] = rest {
+                match behind.first() {
+                    Some(next) if next.at <= event.at => *here = *next,
+                    _ => {
+                        *here = event;
+                        break;
+                    }
+                }
+                rest = behind;
             }
-            let later = pending.len() - pending.partition_point(|it| it.at <= event.at);
-            self.make_room();
-            self.events.insert(self.events.len() - later, event);
             return true;
         }
         self.make_room();
         self.events.push(event);
         let mut rest = self.events.get_mut(self.popped..).unwrap_or_default();
-        while let [up_to_it @ .., last] = rest {
+        while let [up_to_it @ .., here] = rest {
             match up_to_it.last() {
-                Some(before) if before.at > event.at => *last = *before,
+                Some(before) if before.at > event.at => *here = *before,
                 _ => {
-                    *last = event;
+                    *here = event;
                     break;
                 }
             }
             rest = up_to_it;
         }
+        true
+    }
+
+    /// Inserts among many: its place is searched for.
+    fn insert_far(&mut self, event: Event) -> bool {
+        let pending = self.events.get(self.popped..).unwrap_or_default();
+        let before = match pending.last() {
+            Some(last) if last.at > event.at => pending.partition_point(|it| it.at <= event.at),
+            _ => pending.len(),
+        };
+        let behind = pending.len() - before;
+        if before < behind && self.popped > 0 {
+            if before > MOST_MOVED {
+                return false;
+            }
+            let from = self.popped;
+            self.events.copy_within(from..from + before, from - 1);
+            self.popped -= 1;
+            if let Some(here) = self.events.get_mut(from - 1 + before) {
+                *here = event;
+            }
+            return true;
+        }
+        if behind > MOST_MOVED {
+            return false;
+        }
+        self.make_room();
+        self.events.insert(self.events.len() - behind, event);
         true
     }
 
