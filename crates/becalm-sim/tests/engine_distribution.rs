@@ -246,11 +246,11 @@ fn the_first_thousand_draws_are_these() {
     let expected = [
         0x20c5_3b15_3877_15fa,
         0xd01a_2809_be3b_5c6f,
-        0xbe74_2ccd_e263_ea97,
-        0xfa5e_e009_eb4a_135e,
-        0x98ac_42cb_d4f0_9f52,
+        0xaa12_05ea_d798_0f91,
+        0x7387_c21e_3dde_3ff8,
+        0x8d9a_3c1a_ddc1_22e2,
         0x3a71_492a_e501_e0f3,
-        0xcd4f_3249_7649_ebbf,
+        0x27a1_db35_01e9_cc7f,
         0xdbdf_9192_67b3_53b5,
         0xf23d_bb2e_aea2_ab71,
     ];
