@@ -172,14 +172,15 @@ mod tests {
         }
     }
 
-    /// Every entry: each layer has the area of the lowest, which has the tail; its corners lie on the density.
+    /// Every entry: each layer has the area of the lowest, which has the tail; its corners lie on the density. What
+    /// rounding leaves adds up to the tip.
     #[test]
     fn all_layers_have_one_area_and_end_at_the_density() {
         for of in [&EXPONENTIAL, &NORMAL] {
             let area = of.tail() * height(of, of.tail()) + area_of_tail(of);
             let near = |found: f64, expected: f64, layer: usize| {
                 let off = (found / expected - 1.0).abs();
-                assert!(off < 1e-12, "{layer}: {found} instead of {expected}");
+                assert!(off < 1e-11, "{layer}: {found} instead of {expected}");
             };
             near(of.ends[0] * of.heights[1], area, 0);
             for layer in 1..LAYERS {
