@@ -2,20 +2,32 @@
 
 use becalm::rng::Random;
 use becalm_sim::engine::Stream;
-use becalm_sim::search::{Proportion, Range, Threshold, find};
+use becalm_sim::search::{Asked, Proportion, Range, Threshold, find};
 
 /// Runs whose survival falls as a logistic curve of the logarithm: one half at `half`, steeper with
 /// `slope`.
-fn logistic(half: f64, slope: f64, runs: u32, seed: u64) -> impl FnMut(f64, u32) -> Proportion {
-    move |value, point| {
+fn logistic(half: f64, slope: f64, seed: u64) -> impl FnMut(f64, Asked) -> Proportion {
+    move |value, asked| {
         let share = 1.0 / (1.0 + libm::pow(value / half, slope));
-        let mut chance = Stream::of(seed, u64::from(point));
-        Proportion::of((0..runs).map(|_| chance.chance(share)))
+        let seed = Stream::of(seed, u64::from(asked.point)).next_u64();
+        Proportion::of(
+            asked
+                .runs
+                .map(|run| Stream::of(seed, u64::from(run)).chance(share)),
+        )
     }
 }
 
 fn searched(slope: f64, runs: u32, seed: u64) -> Threshold {
-    find(&Range::new(0.25, 16.0), logistic(3.0, slope, runs, seed))
+    let range = Range {
+        runs,
+        ..Range::new(0.25, 16.0)
+    };
+    find(&range, logistic(3.0, slope, seed))
+}
+
+fn all(asked: &Asked, survive: bool) -> Proportion {
+    Proportion::of(asked.runs.clone().map(|_| survive))
 }
 
 #[test]
@@ -35,32 +47,44 @@ fn the_interval_covers_the_threshold_in_at_least_95_of_100_searches() {
 
 #[test]
 fn the_estimate_is_near_and_the_interval_narrow_where_the_edge_is_steep() {
-    let mut off = Vec::new();
+    let (mut off, mut wide) = (Vec::new(), Vec::new());
     for seed in 0..200 {
         let found = searched(40.0, 10, seed);
         off.push((found.estimate.unwrap() / 3.0 - 1.0).abs());
         let (low, high) = (found.low.unwrap(), found.high.unwrap());
-        assert!(high / low < 1.35, "{low} {high}");
+        wide.push(high / low);
         assert!(found.points.len() <= 12);
     }
     off.sort_by(f64::total_cmp);
+    wide.sort_by(f64::total_cmp);
+    // Two values of which one run in 300 is lost by chance: then the interval ends at the next.
+    assert!(wide[195] < 1.35 && wide[199] < 1.6, "{:?}", &wide[195..]);
     assert!(off[100] < 0.03, "the median estimate is {} off", off[100]);
     assert!(off[199] < 0.12, "the worst estimate is {} off", off[199]);
 }
 
+/// Where the edge is steep, runs differ at few values, and few of the others may be an end of the interval.
+#[test]
+fn values_on_which_runs_agree_get_few_of_them() {
+    let (mut runs, mut values) = (0, 0);
+    for seed in 0..100 {
+        let mut survive = logistic(3.0, 40.0, seed);
+        let found = find(&Range::new(0.25, 16.0), |value, asked| {
+            runs += asked.runs.len();
+            survive(value, asked)
+        });
+        values += found.points.len();
+    }
+    assert!(2 * runs < 10 * values * 3 / 2, "{runs} of {values} values");
+}
+
 #[test]
 fn a_threshold_outside_of_the_range_is_said_to_be_there() {
-    let never_falls = find(&Range::new(1.0, 8.0), |_, _| Proportion {
-        successes: 20,
-        runs: 20,
-    });
+    let never_falls = find(&Range::new(1.0, 8.0), |_, asked| all(&asked, true));
     assert!(never_falls.is_above);
     assert_eq!(never_falls.estimate, None);
     assert_eq!((never_falls.low, never_falls.high), (Some(8.0), None));
-    let never_survives = find(&Range::new(1.0, 8.0), |_, _| Proportion {
-        successes: 0,
-        runs: 20,
-    });
+    let never_survives = find(&Range::new(1.0, 8.0), |_, asked| all(&asked, false));
     assert!(!never_survives.is_above);
     assert_eq!(never_survives.estimate, None);
     assert_eq!((never_survives.low, never_survives.high), (None, Some(1.0)));
@@ -69,10 +93,11 @@ fn a_threshold_outside_of_the_range_is_said_to_be_there() {
 #[test]
 fn too_few_runs_claim_no_interval() {
     // Five of five is one of 32: far from 2.5 % over twelve values.
-    let found = find(&Range::new(1.0, 8.0), |value, _| Proportion {
-        successes: if value < 3.0 { 5 } else { 0 },
+    let range = Range {
         runs: 5,
-    });
+        ..Range::new(1.0, 8.0)
+    };
+    let found = find(&range, |value, asked| all(&asked, value < 3.0));
     assert_eq!((found.low, found.high), (None, None));
     let estimate = found.estimate.unwrap();
     assert!((2.8..3.2).contains(&estimate), "{estimate}");

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::thread;
 
 /// Runs every job and returns what they gave in the order of the jobs, whichever thread ran them.
@@ -81,6 +81,45 @@ pub fn each_in_order_telling<J: Sync, T: Send>(
         }
     });
     results.into_iter().flatten().collect()
+}
+
+/// How many jobs may run at once, whoever starts them: a counting semaphore (E. W. Dijkstra, *Cooperating sequential processes*,
+/// EWD 123, 1965).
+#[derive(Debug)]
+pub struct Permits {
+    left: Mutex<usize>,
+    given_back: Condvar,
+}
+
+impl Permits {
+    /// As many as that; 0 are read as 1.
+    pub const fn of(count: usize) -> Self {
+        Self {
+            left: Mutex::new(if count == 0 { 1 } else { count }),
+            given_back: Condvar::new(),
+        }
+    }
+
+    /// Waits for a permit, which is given back when it is dropped.
+    pub fn take(&self) -> Permit<'_> {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = self.given_back.wait_while(left, |left| *left == 0);
+        *left.unwrap_or_else(PoisonError::into_inner) -= 1;
+        Permit(self)
+    }
+}
+
+/// Leave to run, until it is dropped.
+#[must_use]
+#[derive(Debug)]
+pub struct Permit<'p>(&'p Permits);
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        let left = self.0.left.lock();
+        *left.unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.given_back.notify_one();
+    }
 }
 
 /// How many threads this machine runs at once; 1 where it does not tell.

@@ -18,4 +18,4 @@ pub(crate) use order::ends_of_quantile;
 pub use pooled::Point;
 pub use proportion::Proportion;
 pub(crate) use threshold::find_beside;
-pub use threshold::{Range, Threshold, find};
+pub use threshold::{Asked, Range, Threshold, find};

@@ -30,6 +30,20 @@ impl Proportion {
         self.successes == self.runs
     }
 
+    /// Whether all succeeded, or none.
+    pub fn is_alike(self) -> bool {
+        self.successes == 0 || self.is_all()
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self {
+            successes: self.successes + others.successes,
+            runs: self.runs + others.runs,
+        }
+    }
+
     /// Whether at least half succeeded.
     pub fn is_mostly(self) -> bool {
         2 * u64::from(self.successes) >= u64::from(self.runs)

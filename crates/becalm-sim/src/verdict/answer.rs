@@ -252,7 +252,7 @@ fn lost(these: &[&Examined]) -> String {
 /// the outages that were tried and of which runs leave no doubt.
 fn survived(these: &[&Examined]) -> String {
     let outages = these.iter().filter_map(|it| {
-        let survived = it.outage.as_ref()?;
+        let survived = it.found.outage.as_ref()?;
         Some((survived.value()?, survived))
     });
     let Some((value, least)) = outages.min_by(|a, b| a.0.total_cmp(&b.0)) else {

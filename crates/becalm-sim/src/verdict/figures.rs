@@ -12,6 +12,7 @@ use super::examined::Examined;
 use super::numbers::{millis, quantile};
 use super::outcome::{Outcome, recovery_times};
 use super::ruling::Ruling;
+use super::searched::Found;
 use super::survival::Survived;
 
 /// What was measured of one policy. What a run has one of is the mean over the runs; what is computed of the calls of all runs
@@ -233,7 +234,12 @@ fn limits(examined: &Examined) -> Vec<Figure> {
     let needs = ruling.later.as_ref().filter(|_| open);
     let value = |it: &Option<Survived>| it.as_ref().and_then(Survived::value);
     let interval = |it: &Option<Survived>| it.as_ref().and_then(Survived::interval);
-    let (load, outage, clients) = (&examined.load, &examined.outage, &examined.clients);
+    let Found {
+        load,
+        outage,
+        clients,
+        ..
+    } = &examined.found;
     let mut limits = vec![
         figure!("hidden_capacity": "Hidden capacity: safe if all attempts fail", "/s" = hidden),
         figure!("largest_load": "Largest load that survives this trigger", "/s" = value(load))

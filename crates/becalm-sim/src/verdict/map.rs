@@ -23,6 +23,9 @@ pub struct Resolution {
 
 /// The phase map of a scenario: load by length of the trigger, and the share of runs in which the
 /// service does not come back. `None` without a trigger that lasts or where nothing bounds a service.
+///
+/// As in the searches, what is worse is taken to be survived less: where no run came back from a lower load, none of
+/// a higher one is run; where all did from a longer trigger, none of a shorter one. Along the edge between the two every cell is run.
 pub fn phase_map<R: Fn(&Scenario, u64) -> Recording + Sync>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
@@ -45,13 +48,23 @@ pub fn phase_map<R: Fn(&Scenario, u64) -> Recording + Sync>(
         .map(|part| libm::exp2(6.0 * part - 3.0))
         .collect();
     let shares: Vec<f64> = steps(loads).map(|part| 0.125 + 0.875 * part).collect();
-    let mut cells = Vec::new();
-    for share in &shares {
+    let columns = factors.len();
+    let mut cells = vec![f64::NAN; columns * shares.len()];
+    for (row, share) in shares.iter().enumerate() {
         let loaded = louder(scenario, share / utilisation);
-        for factor in &factors {
-            let cell = longer(&loaded, *factor);
-            let lost = runs.each(&cell, 0, each, |it| !judge(&cell, it).holds());
-            cells.push(Proportion::of(lost).share());
+        for column in (0..columns).rev() {
+            let at = row * columns + column;
+            let is_lost = at >= columns && cells[at - columns] >= 1.0;
+            let is_back = column + 1 < columns && cells[at + 1] <= 0.0;
+            cells[at] = match (is_lost, is_back) {
+                (true, _) => 1.0,
+                (_, true) => 0.0,
+                _ => {
+                    let cell = longer(&loaded, factors[column]);
+                    let lost = runs.each(&cell, 0, each, |it| !judge(&cell, it).holds());
+                    Proportion::of(lost).share()
+                }
+            };
         }
     }
     Some(Chart {

@@ -32,6 +32,7 @@ mod reserve;
 mod rule;
 mod ruling;
 mod runs;
+mod searched;
 mod service_charts;
 mod service_course;
 mod service_figures;

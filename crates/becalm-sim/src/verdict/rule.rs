@@ -84,8 +84,7 @@ pub(super) fn rule_watching<R: Fn(&Scenario, u64) -> Recording + Sync, T: Send>(
         }
     }
     ruling.verdict = verdict(&mut ruling, |worse| {
-        let suffered = stresses.iter().map(|it| it.suffered(runs, each));
-        worse.extend(suffered);
+        worse.extend(runs.side_by_side(&stresses, |it| it.suffered(runs, each)));
     });
     ruling.evidence = evidence::sentence(scenario, &ruling);
     (ruling, watched)

@@ -1,11 +1,12 @@
 //! Who runs a scenario many times, and with which seeds?
 
-use std::sync::OnceLock;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use becalm::rng::{Random, SplitMix64};
 
-use crate::engine::parallel::each_in_order_telling;
+use crate::engine::parallel::{Permits, each_in_order, each_in_order_telling};
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Plan, Verdict};
@@ -21,7 +22,11 @@ pub type Run = fn(&Scenario, u64) -> Recording;
 pub struct Runs<'a, R = Run> {
     run: R,
     plan: &'a Plan<'a>,
-    done: AtomicU64,
+    /// As many as there are threads: parts of a study that are made side by side share them.
+    permits: Permits,
+    /// A run that has to be alone waits for all others.
+    alone: RwLock<()>,
+    done: Mutex<u64>,
     planned: AtomicU64,
     expected: AtomicU64,
     events: AtomicU64,
@@ -34,7 +39,9 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         Self {
             run,
             plan,
-            done: AtomicU64::new(0),
+            permits: Permits::of(plan.threads),
+            alone: RwLock::new(()),
+            done: Mutex::new(0),
             planned: AtomicU64::new(0),
             expected: AtomicU64::new(0),
             events: AtomicU64::new(0),
@@ -58,7 +65,18 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         runs: u32,
         judge: impl Fn(&Recording) -> T + Sync,
     ) -> Vec<T> {
-        let seeds = (0..runs).map(|index| seed(self.plan.seed, series, index));
+        self.some(scenario, series, 0..runs, judge)
+    }
+
+    /// As [`each`](Self::each), of those runs of the series that have these places.
+    pub(super) fn some<T: Send>(
+        &self,
+        scenario: &Scenario,
+        series: u64,
+        runs: Range<u32>,
+        judge: impl Fn(&Recording) -> T + Sync,
+    ) -> Vec<T> {
+        let seeds = runs.map(|index| seed(self.plan.seed, series, index));
         self.made(scenario, &seeds.collect::<Vec<_>>(), true, |_, it| {
             judge(it)
         })
@@ -95,6 +113,16 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         })
     }
 
+    /// Does parts of a study side by side, as many as there are threads, and returns what they gave in their order: within a part each
+    /// batch of runs waits for the one before.
+    pub(super) fn side_by_side<J: Sync, T: Send>(
+        &self,
+        parts: &[J],
+        make: impl Fn(&J) -> T + Sync,
+    ) -> Vec<T> {
+        each_in_order(parts, self.plan.threads, make)
+    }
+
     fn made<T: Send>(
         &self,
         scenario: &Scenario,
@@ -106,9 +134,6 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         let run = |seed: &u64| {
             if self.too_much.get().is_some() {
                 return Some(judge(*seed, &Recording::default()));
-            }
-            if is_crowded.load(Ordering::Relaxed) {
-                return None;
             }
             let recording = (self.run)(scenario, *seed);
             if recording.stopped == Some(Stopped::Crowded) {
@@ -126,10 +151,17 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
             }
             Some(judge(*seed, &recording))
         };
+        let beside = |seed: &u64| {
+            let _permit = self.permits.take();
+            let _others = self.alone.read().unwrap_or_else(PoisonError::into_inner);
+            let is_crowded = is_crowded.load(Ordering::Relaxed);
+            if is_crowded { None } else { run(seed) }
+        };
         let told = |_: usize| self.tell();
-        let mut all = each_in_order_telling(seeds, self.plan.threads, run, told);
-        if is_crowded.swap(false, Ordering::Relaxed) {
+        let mut all = each_in_order_telling(seeds, self.plan.threads, beside, told);
+        if is_crowded.load(Ordering::Relaxed) {
             for (seed, one) in seeds.iter().zip(&mut all).filter(|it| it.1.is_none()) {
+                let _alone = self.alone.write().unwrap_or_else(PoisonError::into_inner);
                 *one = run(seed);
             }
         }
@@ -137,11 +169,13 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
     }
 
     fn tell(&self) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        // Held while it is told, so that the number never falls.
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += 1;
         if let Some(progress) = self.plan.progress {
             let planned = self.planned.load(Ordering::Relaxed);
             let expected = self.expected.load(Ordering::Relaxed);
-            progress(done, planned.max(expected).max(done));
+            progress(*done, planned.max(expected).max(*done));
         }
     }
 
@@ -175,7 +209,7 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
 
     /// Runs that were made.
     pub fn done(&self) -> u64 {
-        self.done.load(Ordering::Relaxed)
+        *self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

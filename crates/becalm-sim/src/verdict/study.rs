@@ -17,17 +17,15 @@ use super::enough::LONGEST;
 use super::examined::Examined;
 use super::figures::figures;
 use super::load::is_bounded;
-use super::map::phase_map;
 use super::outcome::Outcome;
 use super::rule::rule_watching;
 use super::ruling::Ruling;
 use super::runs::Runs;
+use super::searched::{Found, searched};
 use super::service_charts::service_courses;
 use super::service_course::ServiceCourse;
 use super::service_figures::over_runs;
-use super::survival::Survival;
 use super::too_much::TooMuch;
-use super::variation::hurried;
 use super::wording::describe_all;
 
 /// Studies a scenario under each candidate, as thoroughly as is usual; the plan's runs win, and its
@@ -96,15 +94,19 @@ pub fn study_with(
     let rulings = ruled(candidates, &mut scenarios, &runs, each, thoroughness.rules)?;
     let went_on = scenarios.first().filter(|it| Some(it.horizon) != asked);
     let went_on = went_on.map(|it| it.horizon.as_secs_f64());
-    let ruled = candidates.iter().zip(scenarios).zip(rulings);
-    let examined: Vec<Examined> = ruled
-        .map(|((candidate, scenario), seen)| {
-            examine(candidate, scenario, seen, &runs, each, thoroughness)
-        })
+    let ruled: Vec<_> = scenarios
+        .iter()
+        .zip(rulings.iter().map(|it| &it.0))
         .collect();
+    let found = searched(&ruled, &runs, each, thoroughness);
     if let Some(too_much) = runs.too_much() {
         return Err(too_much);
     }
+    let ruled = candidates.iter().zip(scenarios).zip(rulings);
+    let examined: Vec<Examined> = ruled
+        .zip(found)
+        .map(|(((candidate, scenario), seen), found)| examined(candidate, scenario, seen, found))
+        .collect();
     let (mut charts, mut services) = (Vec::new(), Vec::new());
     if let Some(first) = examined.first() {
         let lines: Vec<_> = examined
@@ -142,21 +144,22 @@ fn ruled<R: Fn(&Scenario, u64) -> Recording + Sync>(
     is_asked: bool,
 ) -> Result<Vec<Seen>, TooMuch> {
     loop {
-        let mut rulings = Vec::new();
-        for (candidate, scenario) in candidates.iter().zip(scenarios.iter()) {
+        let these: Vec<_> = candidates.iter().zip(scenarios.iter()).collect();
+        let rulings = runs.side_by_side(&these, |(candidate, scenario)| {
             let course = |it: &Recording| {
                 let services = ServiceCourse::of_each(scenario, it);
                 (Course::of(scenario, it), services)
             };
             let is_asked = is_asked && is_bounded(scenario);
             let (ruling, course) = rule_watching(scenario, runs, each, is_asked, course);
-            if let Some(too_much) = runs.too_much() {
-                return Err(too_much);
-            }
-            if ruling.is_bounded && ruling.verdict != Verdict::TooShort {
+            let is_known = ruling.is_bounded && ruling.verdict != Verdict::TooShort;
+            if is_known && runs.too_much().is_none() {
                 runs.ruled(&candidate.name, ruling.verdict);
             }
-            rulings.push((ruling, course));
+            (ruling, course)
+        });
+        if let Some(too_much) = runs.too_much() {
+            return Err(too_much);
         }
         let Some(longer) = longer_for_all(scenarios, rulings.iter().map(|it| &it.0)) else {
             return Ok(rulings);
@@ -182,24 +185,12 @@ pub(crate) fn longer_for_all<'a>(
     scenarios.iter().all(is_longer).then_some(needs)
 }
 
-fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
+fn examined(
     candidate: &Candidate,
     scenario: Scenario,
     (ruling, course): Seen,
-    runs: &Runs<'_, R>,
-    each: u32,
-    thoroughness: Thoroughness,
+    found: Found,
 ) -> Examined {
-    let is_searched = thoroughness.searches && ruling.is_bounded;
-    let shorter = hurried(&scenario);
-    let search = is_searched.then_some(&shorter);
-    let survival = Survival::beside(&ruling, runs, each);
-    let outage = search.and_then(|it| survival.longest_outage(it));
-    let load = search.and_then(|it| survival.largest_load(it));
-    let clients = search.and_then(|it| survival.most_clients(it));
-    let map = thoroughness
-        .map
-        .and_then(|it| phase_map(&shorter, runs, it));
     let (course, services) = course.unwrap_or_default();
     Examined {
         name: candidate.name.clone(),
@@ -208,10 +199,7 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
         services,
         scenario,
         ruling,
-        outage,
-        load,
-        clients,
-        map,
+        found,
     }
 }
 
@@ -227,7 +215,7 @@ impl Examined {
             evidence: ruling.evidence.clone(),
             figures: figures(&self),
             services: over_runs(scenario, &ruling.outcomes),
-            charts: self.map.into_iter().chain(latency).collect(),
+            charts: self.found.map.into_iter().chain(latency).collect(),
             name: self.name,
             policy: self.policy,
             world: String::new(),

@@ -163,10 +163,14 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Survival<'a, R> {
     ) -> Survived {
         let Self { runs, each, .. } = *self;
         runs.announce(u64::from(range.points) * u64::from(each));
-        let threshold = find_beside(&range, known, |factor, point| {
+        let range = Range {
+            runs: each,
+            ..range
+        };
+        let threshold = find_beside(&range, known, |factor, asked| {
             let varied = vary(scenario, factor);
-            let series = series + u64::from(point);
-            let back = runs.each(&varied, series, each, |it| judge(&varied, it).holds());
+            let series = series + u64::from(asked.point);
+            let back = runs.some(&varied, series, asked.runs, |it| judge(&varied, it).holds());
             Proportion::of(back)
         });
         Survived {
