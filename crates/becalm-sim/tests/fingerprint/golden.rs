@@ -13,8 +13,8 @@ pub fn of(scenario: &str) -> u64 {
         "blip" => 0x8a4c_c176_1395_f666,
         "layers" => 0x3910_7a90_bdac_502b,
         "cascade" => 0x7ccd_0f43_0146_9e57,
-        "metastable" => 0xe1bc_d454_79cb_1440,
-        "trigger" => 0x20a0_3d29_4f52_f8f6,
+        "metastable" => 0x3360_9096_a2a0_4a4c,
+        "trigger" => 0x561a_fee4_d529_f443,
         "queue" => 0x6fe4_743f_06ae_c6ba,
         "loops" => 0xd3ad_2278_85c0_3fb4,
         "throttle" => 0x9585_7e43_bae9_6ad0,
@@ -23,7 +23,7 @@ pub fn of(scenario: &str) -> u64 {
         "deadline" => 0xf8c6_5cf4_f115_d0c2,
         "priority" => 0x9d31_fb71_5ac0_75b4,
         "cache" => 0x81c1_a8d1_1d5a_fade,
-        "tiers" => 0x1d1a_950e_ee23_3547,
+        "tiers" => 0x46ad_1218_132d_9076,
         _ => 0,
     }
 }
