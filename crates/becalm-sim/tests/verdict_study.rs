@@ -2,10 +2,11 @@
 
 mod by_hand;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use becalm::{Budget, Policy};
 use becalm_sim::catalogue::Candidate;
+use becalm_sim::record::{Recording, Stopped};
 use becalm_sim::scenario::Scenario;
 use becalm_sim::study::{ChartKind, Plan, Study, Verdict};
 use becalm_sim::verdict::{Brief, Foretold, Resolution, Thoroughness, study_with};
@@ -256,6 +257,37 @@ fn a_phase_map_has_a_cell_for_each_load_and_length() {
 fn equal_seeds_make_equal_studies() {
     assert_eq!(studied(7), studied(7));
     assert_ne!(studied(7).contenders, studied(8).contenders);
+}
+
+/// Its parts are made side by side, each of which has threads of its own to wait in.
+#[test]
+fn runs_of_all_searches_share_the_threads_and_one_that_does_not_fit_beside_others_is_made_alone() {
+    const THREADS: usize = 3;
+    let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let run = |scenario: &Scenario, seed| {
+        let beside = running.fetch_add(1, Ordering::SeqCst);
+        most.fetch_max(beside + 1, Ordering::SeqCst);
+        let mut recording = world(1.5)(scenario, seed);
+        for _ in 0..100 {
+            std::thread::yield_now();
+        }
+        if beside > 0 {
+            recording.stopped = Some(Stopped::Crowded);
+        }
+        running.fetch_sub(1, Ordering::SeqCst);
+        recording
+    };
+    let studied = |run: &(dyn Fn(&Scenario, u64) -> Recording + Sync), threads| {
+        let mut plan = Plan::default();
+        (plan.threads, plan.runs) = (threads, Some(10));
+        let (brief, thoroughness) = (Brief::default(), Thoroughness::default());
+        let build = |policy: &Policy| hung(600.0, policy);
+        study_with(run, &brief, thoroughness, &candidates(), &plan, build).unwrap()
+    };
+    let crowded = studied(&run, THREADS);
+    assert_eq!(crowded.contenders, studied(&world(1.5), 1).contenders);
+    let most = most.into_inner();
+    assert!((2..=THREADS).contains(&most), "{most}");
 }
 
 #[test]
