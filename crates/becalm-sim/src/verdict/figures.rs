@@ -24,7 +24,7 @@ pub(super) fn figures(examined: &Examined) -> Vec<Figure> {
     let mut figures = counts(ruling, scenario.services.len() > 1);
     figures.extend(recovery(ruling));
     figures.extend(client(ruling));
-    figures.extend(by_phase(scenario, &ruling.outcomes));
+    figures.extend(by_phase(scenario, ruling));
     figures.extend(limits(examined));
     if scenario.triggers.is_empty() {
         // There is no time during it, and none before it.
@@ -276,39 +276,43 @@ fn percent(share: f64) -> Option<f64> {
 
 /// What is measured of each phase, over the calls of all runs. No value without a trigger: then
 /// nothing is before it.
-fn by_phase(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Figure> {
-    let outcomes = if scenario.triggers.is_empty() {
-        &[]
-    } else {
-        outcomes
-    };
-    let figure = |id,
+///
+/// After the triggers it is over the runs that end as most do: of those that come back and those that do not there is no one figure.
+fn by_phase(scenario: &Scenario, ruling: &Ruling) -> Vec<Figure> {
+    let are_back = ruling.back().is_mostly();
+    let all = ruling.outcomes.iter();
+    let all: Vec<&Outcome> = all.filter(|_| !scenario.triggers.is_empty()).collect();
+    let alike = all.iter().copied().filter(|it| it.holds() == are_back);
+    let alike: Vec<&Outcome> = alike.collect();
+    let figure = |outcomes: &[&Outcome],
+                  id,
                   title,
                   unit,
                   phase: fn(&ByPhase) -> &Endings,
                   value: &dyn Fn(&Endings) -> Option<f64>| {
-        let mut all = Endings::default();
+        let mut together = Endings::default();
         for outcome in outcomes {
-            all.merge(phase(&outcome.by_phase));
+            together.merge(phase(&outcome.by_phase));
         }
         // Without one run, in time that grows with the runs and not with their square.
         let error = Error::of(outcomes.len(), |run| {
-            let mut others = all.clone();
+            let mut others = together.clone();
             others.take_out(phase(&outcomes.get(run)?.by_phase));
             value(&others)
         });
         bounded(
-            Figure::new(id, title, unit, value(&all)),
-            outcomes.len(),
+            Figure::new(id, title, unit, value(&together)),
+            all.len(),
             error,
         )
     };
     let at = |share| move |of: &Endings| of.latency.quantile(share).map(millis);
     macro_rules! of_phase {
-        ($field:ident, $id:literal, $when:literal) => {{
+        ($outcomes:ident, $field:ident, $id:literal, $when:literal) => {{
             let phase: fn(&ByPhase) -> &Endings = |it| &it.$field;
             [
                 figure(
+                    &$outcomes,
                     concat!("latency_", $id, "_p50_ms"),
                     concat!("Latency ", $when, ", median"),
                     "ms",
@@ -316,6 +320,7 @@ fn by_phase(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Figure> {
                     &at(0.5),
                 ),
                 figure(
+                    &$outcomes,
                     concat!("latency_", $id, "_p99_ms"),
                     concat!("Latency ", $when, ", p99"),
                     "ms",
@@ -323,6 +328,7 @@ fn by_phase(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Figure> {
                     &at(0.99),
                 ),
                 figure(
+                    &$outcomes,
                     concat!("given_up_", $id, "_share"),
                     concat!("Calls that give up, ", $when),
                     "%",
@@ -333,10 +339,10 @@ fn by_phase(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Figure> {
         }};
     }
     let phases = [
-        of_phase!(before, "before", "before the trigger"),
-        of_phase!(during, "during", "during the trigger"),
-        of_phase!(recovering, "recovering", "until it is back"),
-        of_phase!(recovered, "recovered", "once it is back"),
+        of_phase!(all, before, "before", "before the trigger"),
+        of_phase!(all, during, "during", "during the trigger"),
+        of_phase!(alike, recovering, "recovering", "until it is back"),
+        of_phase!(alike, recovered, "recovered", "once it is back"),
     ];
     phases.into_iter().flatten().collect()
 }
