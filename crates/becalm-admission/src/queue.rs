@@ -46,7 +46,7 @@ pub(super) struct Waiter {
 pub(super) struct Queue {
     in_turn: BTreeMap<Waiting, Waiter>,
     /// In the order of arrival, which is that of their ends, since all have the same patience.
-    by_age: BTreeMap<u64, Waiting>,
+    by_age: BTreeMap<u64, (Waiting, Instant)>,
     arrived: u64,
     tickets: u32,
     /// The turn of the last who was taken, of resumptions and of fresh arrivals.
@@ -94,8 +94,8 @@ impl Queue {
             turn,
             number: self.arrived,
         };
+        self.by_age.insert(waiting.number, (waiting, waiter.until));
         self.in_turn.insert(waiting, waiter);
-        self.by_age.insert(waiting.number, waiting);
         waiting
     }
 
@@ -106,8 +106,7 @@ impl Queue {
 
     /// Who waits longest, and until when.
     pub fn oldest(&self) -> Option<(Waiting, Instant)> {
-        let (_, waiting) = self.by_age.first_key_value()?;
-        Some((*waiting, self.in_turn.get(waiting)?.until))
+        self.by_age.first_key_value().map(|(_, oldest)| *oldest)
     }
 
     /// It has its turn.

@@ -274,8 +274,13 @@ impl<T: Tracer> World<'_, T> {
         let made = &self.plan.made;
         let shared = self.owners.state(slot.owner, made, &line.fresh);
         slot.shared = Some(shared);
-        let call = first.into_call(shared, options);
-        slot.stage = Stage::Whole(self.wholes.insert(Some(call)));
+        let place = match self.wholes.reuse() {
+            Some(place) => place,
+            None => self.wholes.insert(None),
+        };
+        // Made where it stays: it is large.
+        self.wholes[place].get_or_insert_with(|| first.into_call(shared, options));
+        slot.stage = Stage::Whole(place);
     }
 
     /// What there is of a call is gone, and what it holds goes back.

@@ -136,11 +136,8 @@ impl<T: Tracer> World<'_, T> {
             if instance.busy >= of.workers || instance.down > 0 {
                 return;
             }
-            if let Some(next) = instance.to_refuse.pop_front() {
-                if self.requests.is(next.request, next.generation) {
-                    instance.busy += 1;
-                    self.set_work(next.request, target, Place::Refusing, nanos(of.refusal));
-                }
+            if !instance.to_refuse.is_empty() {
+                self.refuse_next(target, to);
                 continue;
             }
             if instance.queue.is_empty() {
@@ -152,9 +149,47 @@ impl<T: Tracer> World<'_, T> {
         }
     }
 
+    /// A free worker says no to the first who waits for that.
+    fn refuse_next(&mut self, target: usize, to: u32) {
+        let refusal = self.plan.scenario.services[target].refusal;
+        let instance = &mut self.services[target].instances[to as usize];
+        let Some(next) = instance.to_refuse.pop_front() else {
+            return;
+        };
+        if self.requests.is(next.request, next.generation) {
+            instance.busy += 1;
+            self.set_work(next.request, target, Place::Refusing, nanos(refusal));
+        }
+    }
+
     /// The next of a queue that is not empty; `None` where the one that was taken out does not wait.
+    #[inline]
     fn dequeue(&mut self, target: usize, to: u32) -> Option<u32> {
-        let discipline = self.plan.scenario.services[target].discipline;
+        let queue = &mut self.services[target].instances[to as usize].queue;
+        let next = match self.plan.scenario.services[target].discipline {
+            Discipline::Fifo => queue.pop_front()?,
+            Discipline::Lifo => queue.pop_back()?,
+            Discipline::CoDel {
+                target: wait,
+                interval,
+            } => {
+                let bounds = Bounds {
+                    target: nanos(wait),
+                    interval: nanos(interval),
+                };
+                return self.dequeue_by(bounds, target, to);
+            }
+        };
+        if !is_waiting(&self.requests, next) {
+            return None;
+        }
+        self.services[target].instances[to as usize].waiting -= 1;
+        self.service_tallies[target].left_queue();
+        Some(next.request)
+    }
+
+    /// The next of a queue whose waits are bounded so.
+    fn dequeue_by(&mut self, bounds: Bounds, target: usize, to: u32) -> Option<u32> {
         let instance = &mut self.services[target].instances[to as usize];
         let requests = &self.requests;
         let tally = &mut self.service_tallies[target];
@@ -164,46 +199,27 @@ impl<T: Tracer> World<'_, T> {
             codel,
             ..
         } = instance;
-        let mut pop = |next: Option<Waiting>| {
-            let next = next?;
-            is_waiting(requests, next).then(|| {
-                *waiting -= 1;
-                tally.left_queue();
-                next.request
-            })
-        };
-        match discipline {
-            Discipline::Fifo => pop(queue.pop_front()),
-            Discipline::Lifo => pop(queue.pop_back()),
-            Discipline::CoDel {
-                target: wait,
-                interval,
-            } => {
-                let bounds = Bounds {
-                    target: nanos(wait),
-                    interval: nanos(interval),
-                };
-                let mut dropped = std::mem::take(&mut self.dropped);
-                let head = || {
-                    while let Some(next) = queue.pop_front() {
-                        if let Some(request) = pop(Some(next)) {
-                            return Some(Head {
-                                request,
-                                arrived_at: requests[request].since,
-                                is_last: queue.is_empty(),
-                            });
-                        }
-                    }
-                    None
-                };
-                let next = codel.dequeue(self.now, bounds, head, |request| dropped.push(request));
-                for request in dropped.drain(..) {
-                    self.drop_unserved(request, target);
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let head = || {
+            while let Some(next) = queue.pop_front() {
+                if is_waiting(requests, next) {
+                    *waiting -= 1;
+                    tally.left_queue();
+                    return Some(Head {
+                        request: next.request,
+                        arrived_at: requests[next.request].since,
+                        is_last: queue.is_empty(),
+                    });
                 }
-                self.dropped = dropped;
-                next
             }
+            None
+        };
+        let next = codel.dequeue(self.now, bounds, head, |request| dropped.push(request));
+        for request in dropped.drain(..) {
+            self.drop_unserved(request, target);
         }
+        self.dropped = dropped;
+        next
     }
 
     /// A free worker begins with a request.
