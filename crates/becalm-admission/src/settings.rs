@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use becalm::support::{CellRate, reasons, require, setters};
+use becalm::support::{CellRate, nanos, reasons, require, setters};
 
 /// The settings of admission: plain data.
 ///
@@ -64,8 +64,8 @@ impl Admission {
 
     /// How many wait so where each takes this share of the time.
     pub(super) fn most_waiting_at(&self, share: Duration) -> u32 {
-        let half = self.patience.as_nanos() / 2;
-        let many = half.checked_div(share.as_nanos()).unwrap_or(0);
+        let many = (nanos(self.patience) / 2).checked_div(nanos(share));
+        let many = many.unwrap_or(0);
         u32::try_from(many).unwrap_or(u32::MAX).max(1)
     }
 

@@ -143,7 +143,7 @@ const fn decay(height: f64) -> f64 {
 const fn root(square: f64) -> f64 {
     let (mut x, mut step) = (4.0, 0);
     while step < 16 {
-        x = (x + square / x) / 2.0;
+        x = 0.5 * (x + square / x);
         step += 1;
     }
     x

@@ -114,9 +114,11 @@ fn hinted(at: &Standing, delay: u64) -> Wait {
 }
 
 /// The hint as the policy's mode leaves it.
+#[inline]
 fn hint(rules: &Rules, failure: &Failure) -> Option<Hint> {
+    let given = failure.hint?;
     let cap = rules.policy.cap.min(rules.policy.max_hint);
-    match (rules.policy.hint, failure.hint?) {
+    match (rules.policy.hint, given) {
         (HintMode::Honor, hint) => Some(hint),
         (HintMode::Clamp, Hint::AtLeast(delay)) => Some(Hint::AtLeast(delay.min(cap))),
         (HintMode::Clamp, Hint::Exactly(delay)) => Some(Hint::Exactly(delay.min(cap))),
