@@ -23,7 +23,7 @@ pub fn of(scenario: &str) -> u64 {
         "deadline" => 0xf8c6_5cf4_f115_d0c2,
         "priority" => 0x9d31_fb71_5ac0_75b4,
         "cache" => 0x81c1_a8d1_1d5a_fade,
-        "tiers" => 0x46ad_1218_132d_9076,
+        "tiers" => 0xcf18_3412_e258_a63a,
         _ => 0,
     }
 }
