@@ -117,14 +117,14 @@ fn checked(folder: &Path, policy: &str) -> (String, Option<String>) {
     (verdict.expect("a verdict").to_owned(), found)
 }
 
-/// Of the first service five runs of `half` are another verdict than ten, of the second those of `once`.
+/// Of the first service five runs of `half` are another verdict than ten, of the second those of `once`; of the third no policy passes.
 #[test]
 fn s1_all_that_judge_find_the_same_of_a_policy() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let (mut seen, mut gates) = (BTreeSet::new(), BTreeSet::new());
     let mut is_changed = false;
-    for (load, queue) in [(30, 60), (46, 30)] {
+    for (load, queue) in [(30, 60), (46, 30), (48, 60)] {
         fs::write(folder.join("service.toml"), service(load, queue)).expect("a file");
         for (name, policy) in POLICIES {
             fs::write(folder.join(name), policy).expect("a file");
@@ -179,7 +179,7 @@ fn s2_flags_say_the_same_in_any_order_and_a_tie_is_told() {
     let path = folder.path().join("service.toml");
     fs::write(&path, service(6, 60)).expect("a file");
     let path = path.to_str().expect("UTF-8");
-    let [runs, seed] = [["--runs", "2"], ["--seed", "3"]];
+    let [runs, seed] = [["--runs", "2"], ["--seed", "1"]];
     let compare = |list: &'static str| ["--compare", list];
     let said = |flags: &[[&str; 2]]| {
         let flags = [&[path, "--quick"], flags.as_flattened()].concat();
