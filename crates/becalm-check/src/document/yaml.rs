@@ -58,7 +58,7 @@ pub fn documents(text: &str) -> Read {
 }
 
 /// Those of a text that may be all of YAML.
-fn of_yaml(text: &str) -> Read {
+pub(super) fn of_yaml(text: &str) -> Read {
     let blank = blanked(text);
     let (read, mut refusals) = parsed(text, &blank, &Places::default());
     if read.unread.is_empty() {
@@ -368,63 +368,4 @@ fn depth(node: &Node) -> usize {
         Value::Table(entries) => entries.iter().map(|(_, it)| depth(it)).max(),
     };
     1 + inner.unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_has_the_tree_of_yaml() {
-        for text in [
-            "{}",
-            "[]",
-            " \n[1, -2.5e+3,true ,null,\"\"]\n\n",
-            "{\"a\": {\"b\":[{\"c\":\"d\"}, {}]},\n  \"retries\" : 3,\r\n \"x\": [\n1\n]\n}",
-            "{\"é\": \"日本\", \"b\": \"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\", \"maxAttempts\": \"x\"}",
-            "[\"é\", {\"é\": \"ü😀\"}, 1]",
-            "{\"a\": 1, \"a\": 2, \"\": 3}",
-            "[[[[\"a\"]], \"it's # no comment\", \"{{ x }}\", \"a: b\"]]",
-        ] {
-            let own = json::document(text).unwrap_or_else(|| panic!("{text}"));
-            let read = of_yaml(text);
-            assert!(read.unread.is_empty(), "{text}");
-            assert_eq!(read.documents, [own], "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_plain_json_is_left_to_yaml() {
-        for text in [
-            "",
-            "1",
-            "\"a\"",
-            "{a: 1}",
-            "[1,]",
-            "[1] x",
-            "{\"a\" 1}",
-            "[1 2]",
-            "[01 x]",
-            "[-]",
-            "[a]",
-            "{\"a\": {{ x }}}",
-            "[// a\n1]",
-            "[\"a\nb\"]",
-            "[\"\t\"]",
-            "[\"\\x41\"]",
-            "[\"\\ud83d\"]",
-            "{\"<<\": {\"a\": 1}}",
-            "[1",
-            "[\"a",
-            "[\"\u{85}\"]",
-            "[\"\u{feff}\"]",
-        ] {
-            assert_eq!(json::document(text), None, "{text}");
-        }
-        let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
-        assert!(
-            json::document(&deep(DEEPEST)).is_some()
-                && json::document(&deep(DEEPEST + 1)).is_none()
-        );
-    }
 }
