@@ -395,10 +395,12 @@ impl<'a> Reading<'a> {
         let linted = self.linted.of(&mapping.policy);
         let is_written = weight::is_written(&mapping, self.system);
         for danger in lints::of(&mapping, is_written, self.system, remedies, &linted) {
+            if is_again(danger.code) || self.is_told(&danger) {
+                continue;
+            }
             // One retry policy may serve many routes.
             let once = hashed(&(&mapping.file, danger.span, danger.code, &elsewhere));
-            let is_new = !is_again(danger.code) && self.told.insert(once);
-            if is_new && !self.is_left_out(&danger, &mapping) {
+            if self.told.insert(once) && !self.is_left_out(&danger, &mapping) {
                 self.findings.push(danger.finding(&mapping));
             }
         }
@@ -412,15 +414,17 @@ impl<'a> Reading<'a> {
         self.mappings.extend(self.tally.kept_mapping(mapping));
     }
 
-    /// Whether the finding of a danger would not be kept or told. A danger that is not kept is counted.
+    /// Whether a danger is a note about the system that was told.
+    fn is_told(&self, danger: &Danger<'_>) -> bool {
+        let is_of_system = danger.severity == Severity::Note && self.below.is_none();
+        is_of_system && (self.tally).is_told(self.system.name, danger.code, &danger.remedy)
+    }
+
+    /// Whether the finding of a danger would not be kept. A danger that is not kept is counted.
     fn is_left_out(&mut self, danger: &Danger<'_>, mapping: &Mapping) -> bool {
         let kind = (danger.code, danger.severity);
-        if self.below.is_some() {
+        if self.below.is_some() || danger.severity == Severity::Note {
             return false;
-        }
-        if danger.severity == Severity::Note {
-            let system = self.system.name;
-            return self.tally.is_told(system, danger.code, &danger.remedy);
         }
         let is_full = self.tally.is_full(kind);
         if is_full {

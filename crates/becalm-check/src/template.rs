@@ -6,6 +6,9 @@ use crate::document::Span;
 /// quotes, comments and blocks of text. YAML reads `{{ x }}` as a mapping of a mapping, so it is looked
 /// for before anything is parsed. In quotes it is a text, of which [`is_placeholder`] is true.
 pub fn first(text: &str) -> Option<Span> {
+    if !["{{", "{%", "<%"].iter().any(|it| text.contains(it)) {
+        return None;
+    }
     let mut block = None;
     for (at, line) in text.lines().enumerate() {
         let trimmed = line.trim_start();

@@ -241,6 +241,10 @@ impl Older {
             .find(is_mark)
             .unwrap_or(self.letters.len());
         self.again += end - first;
+        let is_sign = |it: &(char, bool)| matches!(it.0, '&' | '*' | '!');
+        if !self.letters[first..end].iter().any(is_sign) {
+            return Mend::None;
+        }
         let mut before = None;
         let mut after = None;
         for name in names(&self.letters[..end], first) {

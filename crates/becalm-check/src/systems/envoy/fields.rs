@@ -48,19 +48,22 @@ pub fn items<'a>(node: &'a Node, name: &str) -> &'a [Node] {
 }
 
 pub fn is(key: &Key, field: &str) -> bool {
-    key.name == field || (key.name.contains(char::is_uppercase) && key.name == camel(field))
+    key.name == field || is_camel(&key.name, field)
 }
 
-/// As protobuf's JSON mapping has it: `num_retries` is `numRetries`.
-fn camel(field: &str) -> String {
-    let mut parts = field.split('_');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |mut name, part| {
-        let mut letters = part.chars();
-        name.extend(letters.next().map(|it| it.to_ascii_uppercase()));
-        name.push_str(letters.as_str());
-        name
-    })
+/// Whether it is the field as protobuf's JSON mapping has it: `num_retries` is `numRetries`.
+fn is_camel(name: &str, field: &str) -> bool {
+    let mut is_first = false;
+    let letters = field.bytes().filter_map(|it| {
+        let is_first = std::mem::replace(&mut is_first, it == b'_');
+        let letter = if is_first {
+            it.to_ascii_uppercase()
+        } else {
+            it
+        };
+        (it != b'_').then_some(letter)
+    });
+    field.contains('_') && letters.eq(name.bytes())
 }
 
 /// Finds fields that the message does not have.
@@ -204,11 +207,29 @@ pub const VIRTUAL_HOST: Message = Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Span;
 
     #[test]
     fn fields_have_two_spellings() {
-        assert_eq!(camel("num_retries"), "numRetries");
-        assert_eq!(camel("retry_on"), "retryOn");
-        assert_eq!(camel("name"), "name");
+        for (name, field) in [
+            ("numRetries", "num_retries"),
+            ("retryOn", "retry_on"),
+            ("name", "name"),
+            ("num_retries", "num_retries"),
+        ] {
+            assert!(is(&Key::new(Span::new(1, 1, 1), name), field), "{name}");
+        }
+        for name in [
+            "num-retries",
+            "numretries",
+            "NumRetries",
+            "numRetrie",
+            "numRetriesX",
+        ] {
+            assert!(
+                !is(&Key::new(Span::new(1, 1, 1), name), "num_retries"),
+                "{name}"
+            );
+        }
     }
 }

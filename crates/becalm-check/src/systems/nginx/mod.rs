@@ -65,7 +65,10 @@ pub(super) fn recognises(document: &Document<'_>, files: &Files<'_>) -> bool {
 
 fn is_nginx(text: &str) -> bool {
     let blocks = ["upstream", "server", "location", "http", "events", "stream"];
-    text.lines().any(|line| {
+    let mut lines = text
+        .lines()
+        .filter(|it| it.contains('{') || it.contains(';'));
+    lines.any(|line| {
         let line = line.split('#').next().unwrap_or_default().trim();
         let first = line.split([' ', '\t', '{', ';']).next().unwrap_or_default();
         let is_head = |it: &str| !it.contains(['=', ':', '"']);

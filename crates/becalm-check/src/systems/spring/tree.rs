@@ -44,41 +44,44 @@ pub fn at<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
 
 /// What stands at this path of a document as it is written, or below it in one key: `a.b.c: 1` is below `a.b`.
 pub fn found<'n>(node: &'n Node, path: &'n [&'n str]) -> Box<dyn Iterator<Item = &'n Node> + 'n> {
-    let entries = node.entries().iter().flat_map(move |(key, value)| {
-        let names = segments(&key.name);
-        let rest = &path[names.len().min(path.len())..];
-        let mut both = names.iter().zip(path);
-        if !both.all(|((name, _), it)| is_same(name, it)) {
-            Box::new(std::iter::empty()) as Box<dyn Iterator<Item = &'n Node>>
-        } else if rest.is_empty() {
-            Box::new(std::iter::once(value))
-        } else {
-            found(value, rest)
+    let below = node.entries().iter().filter_map(move |(key, value)| {
+        let mut rest = path;
+        for (name, _) in segments(&key.name) {
+            let Some((first, left)) = rest.split_first() else {
+                break;
+            };
+            if !is_same(name, first) {
+                return None;
+            }
+            rest = left;
         }
+        Some((value, rest))
+    });
+    let entries = below.flat_map(|(value, rest)| match rest {
+        [] => Box::new(std::iter::once(value)) as Box<dyn Iterator<Item = &'n Node>>,
+        rest => found(value, rest),
     });
     Box::new(entries)
 }
 
 /// The names between the dots of a key, and where each begins. What stands in brackets is one name, dots and all: `[a.b]`, or the
 /// place of an item in a list: `a[0]`.
-fn segments(key: &str) -> Vec<(&str, usize)> {
-    let mut all = Vec::new();
-    let mut start = 0;
-    let mut is_inside = false;
-    for (at, c) in key.char_indices() {
-        let (end, next) = match c {
-            '.' if !is_inside => (at, at + 1),
-            '[' if !is_inside => (at, at),
-            ']' if is_inside => (at + 1, at + 1),
-            _ => continue,
+fn segments(key: &str) -> impl Iterator<Item = (&str, usize)> + Clone {
+    let mut left = Some(0);
+    let all = std::iter::from_fn(move || {
+        let start = left?;
+        let rest = &key[start..];
+        let (end, next) = if rest.starts_with('[') {
+            let end = rest.find(']').map_or(rest.len(), |it| it + 1);
+            (end, end)
+        } else {
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            (end, end + usize::from(rest[end..].starts_with('.')))
         };
-        is_inside = c == '[';
-        all.push((&key[start..end], start));
-        start = next;
-    }
-    all.push((&key[start..], start));
-    all.retain(|(name, _)| !name.is_empty());
-    all
+        left = (end < rest.len()).then_some(start + next);
+        Some((&rest[..end], start))
+    });
+    all.filter(|(name, _)| !name.is_empty())
 }
 
 /// The place in a list that a name is: 0 of `[0]`.
@@ -113,16 +116,16 @@ impl Branch {
     fn take(&mut self, table: &Node, depth: usize) {
         for (key, value) in table.entries() {
             let names = segments(&key.name);
-            let is_path = names.len() > 1 && depth + names.len() <= DEEPEST;
-            let (outer, (last, start)) = match names.split_last() {
-                Some((last, outer)) if is_path => (outer, *last),
-                _ => (&[][..], (&*key.name, 0)),
-            };
+            let many = names.clone().count();
+            let is_path = many > 1 && depth + many <= DEEPEST;
+            let last = names.clone().last().filter(|_| is_path);
+            let (last, start) = last.unwrap_or((&key.name, 0));
+            let outer = if is_path { many - 1 } else { 0 };
             let mut branch = &mut *self;
-            for (name, start) in outer {
-                branch = branch.below(named(key, name, *start), value.span);
+            for (name, start) in names.take(outer) {
+                branch = branch.below(named(key, name, start), value.span);
             }
-            branch.put(named(key, last, start), value, depth + outer.len() + 1);
+            branch.put(named(key, last, start), value, depth + outer + 1);
         }
     }
 
