@@ -22,9 +22,10 @@ mod tips;
 mod usage;
 mod wording;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 use subcommand::Subcommand;
 
 /// Retries that cannot start a storm, and a way to prove it before production.
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
     if let Some(code) = stood_in.or_else(|| becalm_drill::stand_in(std::env::args_os())) {
         return code;
     }
-    let cli = match Cli::try_parse_from(drill::in_order(std::env::args_os())) {
+    let cli = match cli(drill::in_order(std::env::args_os())) {
         Ok(cli) => cli,
         Err(refusal) => return usage::refused(&tips::added(refusal)),
     };
@@ -71,4 +72,16 @@ fn main() -> ExitCode {
         Subcommand::Completions(args) => generate::completions(&args, Cli::command()),
         Subcommand::Man(args) => generate::man(&args, Cli::command()),
     }
+}
+
+/// What becalm is asked for.
+fn cli(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(arguments);
+    let cli = matches.and_then(|mut it| {
+        Cli::from_arg_matches_mut(&mut it).map_err(|refusal| refusal.format(&mut command))
+    });
+    // Hundreds of flags and texts, which go with the process.
+    std::mem::forget(command);
+    cli
 }

@@ -13,8 +13,9 @@ pub fn told_default(flag: Arg, default: Option<&str>) -> Arg {
         (Some(from), Some(to)) if from < to => help[..from].to_owned() + &told + &help[to + 1..],
         _ => help,
     };
+    // As they stand: to look for colours takes longer than all else.
     let [short, long] =
-        [flag.get_help(), flag.get_long_help()].map(|it| it.map(ToString::to_string));
+        [flag.get_help(), flag.get_long_help()].map(|it| it.map(|it| it.ansi().to_string()));
     let flag = match short {
         Some(help) => flag.help(changed(help)),
         None => flag,

@@ -20,10 +20,6 @@ use crate::policy_flags::PolicyFlags;
 /// If a program is to live longer, start it with setsid.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-// These bound many calls, and a run is one: it refuses them.
-#[command(mut_arg("breaker", |it| it.hide(true)), mut_arg("hedge", |it| it.hide(true)))]
-#[command(mut_arg("bulkhead", |it| it.hide(true)), mut_arg("throttle", |it| it.hide(true)))]
-#[command(mut_arg("rate", |it| it.hide(true)), mut_arg("max_waiting", |it| it.hide(true)))]
 #[command(mut_args(defaults::told))]
 pub struct Args {
     /// The command and its arguments

@@ -40,22 +40,25 @@ fn by_default() -> Result<Policy, Unreadable> {
 
 /// The flag, with the default that it has here.
 pub fn told(flag: Arg) -> Arg {
-    let Ok(policy) = by_default() else {
-        return flag;
-    };
-    let default = match flag.get_id().as_str() {
-        "attempts" => policy.attempts.to_string(),
-        "base" => Human(policy.base).to_string(),
-        "cap" => Human(policy.cap).to_string(),
-        "jitter" => policy.jitter.to_string(),
-        "budget" => format!(
-            "{}; with --budget-file {}",
-            policy.budget,
-            Policy::default().budget
-        ),
+    let default: fn(&Policy) -> String = match flag.get_id().as_str() {
+        "attempts" => |it| it.attempts.to_string(),
+        "base" => |it| Human(it.base).to_string(),
+        "cap" => |it| Human(it.cap).to_string(),
+        "jitter" => |it| it.jitter.to_string(),
+        "budget" => |it| {
+            let shared = Policy::default().budget;
+            format!("{}; with --budget-file {shared}", it.budget)
+        },
+        // These bound many calls, and a run is one: it refuses them.
+        "breaker" | "hedge" | "bulkhead" | "throttle" | "rate" | "max_waiting" => {
+            return flag.hide(true);
+        }
         _ => return flag,
     };
-    told_default(flag, Some(&default))
+    match by_default() {
+        Ok(policy) => told_default(flag, Some(&default(&policy))),
+        Err(_) => flag,
+    }
 }
 
 #[cfg(test)]

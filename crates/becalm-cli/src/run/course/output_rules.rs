@@ -26,8 +26,8 @@ impl OutputMatch {
 /// The patterns of `--retry-on-output` and `--stop-on-output`.
 #[derive(Debug, Clone)]
 pub struct OutputRules {
-    retry: RegexSet,
-    stop: RegexSet,
+    retry: Option<RegexSet>,
+    stop: Option<RegexSet>,
 }
 
 impl OutputRules {
@@ -38,14 +38,14 @@ impl OutputRules {
     /// A pattern that is not a regular expression, with the place of the fault.
     pub fn new(retry: &[String], stop: &[String]) -> Result<Self, regex::Error> {
         Ok(Self {
-            retry: RegexSet::new(retry)?,
-            stop: RegexSet::new(stop)?,
+            retry: set(retry)?,
+            stop: set(stop)?,
         })
     }
 
     /// Whether no line can match: the output need not be looked at.
     pub fn is_empty(&self) -> bool {
-        self.retry.is_empty() && self.stop.is_empty()
+        self.retry.is_none() && self.stop.is_none()
     }
 
     /// A watcher for one stream of output.
@@ -59,12 +59,19 @@ impl OutputRules {
 
     /// What this line decides.
     fn of(&self, line: &[u8]) -> Option<OutputMatch> {
-        if self.stop.is_match(line) {
+        let is_match = |set: &Option<RegexSet>| set.as_ref().is_some_and(|it| it.is_match(line));
+        if is_match(&self.stop) {
             Some(OutputMatch::Stop)
         } else {
-            self.retry.is_match(line).then_some(OutputMatch::Retry)
+            is_match(&self.retry).then_some(OutputMatch::Retry)
         }
     }
+}
+
+/// A set of no patterns takes as long to build as one of a few.
+fn set(patterns: &[String]) -> Result<Option<RegexSet>, regex::Error> {
+    let is_any = !patterns.is_empty();
+    is_any.then(|| RegexSet::new(patterns)).transpose()
 }
 
 /// Looks at one stream line by line as it passes, at the text that a reader sees.

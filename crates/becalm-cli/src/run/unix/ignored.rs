@@ -5,6 +5,7 @@
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -22,10 +23,10 @@ impl Ignored {
         Self::told_at_start().unwrap_or_else(Self::found_out)
     }
 
-    /// Those that the system tells of, if it does.
+    /// Those that the system tells of, if it does. It is asked once.
     pub fn told_at_start() -> Option<Self> {
-        let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        Self::told(&status)
+        static TOLD: OnceLock<Option<Ignored>> = OnceLock::new();
+        *TOLD.get_or_init(|| Self::told(&std::fs::read_to_string("/proc/self/status").ok()?))
     }
 
     /// Whether this one is.
