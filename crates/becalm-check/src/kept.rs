@@ -3,7 +3,7 @@
 //! A file of one line may have a finding and a mapping in each of a million entries. The first of each kind are kept; of each other
 //! finding its place, so that what is found twice counts once, as among those that are kept.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
@@ -73,7 +73,7 @@ pub(crate) struct Tally {
     /// What mappings that are not kept could not say, by their files.
     pub lost: BTreeMap<String, Vec<Span>>,
     /// Notes about systems that were told: the remedies of each system and code.
-    told: HashMap<(&'static str, &'static str), HashSet<String>>,
+    told: BTreeMap<(&'static str, &'static str), BTreeSet<String>>,
 }
 
 impl Tally {

@@ -103,9 +103,15 @@ fn as_far_as_read<'l>(mapping: &Mapping, sentence: &'l str) -> Cow<'l, str> {
 }
 
 fn danger<'l>(mapping: &Mapping, is_written: bool, system: &System, lint: &'l Lint) -> Danger<'l> {
-    let (sentence, own) = lint
-        .message
-        .rsplit_once("; ")
+    // A letter is found much sooner than a text.
+    let mut ends = lint.message.rmatch_indices(';');
+    let (sentence, own) = ends
+        .find_map(|(at, _)| {
+            Some((
+                &lint.message[..at],
+                lint.message[at + 1..].strip_prefix(' ')?,
+            ))
+        })
         .unwrap_or((&lint.message, ""));
     let known = remedy(system.remedies, lint.code).map(|it| left_to_do(mapping, it));
     let is_own = system.fewer.is_none();
@@ -182,8 +188,10 @@ fn remedy(remedies: Remedies, lint: &str) -> Option<&'static str> {
 
 /// The remedy without what the file does already: a single retry.
 fn left_to_do(mapping: &Mapping, remedy: &'static str) -> Cow<'static, str> {
-    let one_retry = remedy.split_once(": 1`, and ");
-    match one_retry.filter(|_| mapping.policy.attempts <= 2) {
+    if mapping.policy.attempts > 2 {
+        return remedy.into();
+    }
+    match remedy.split_once(": 1`, and ") {
         Some((_, rest)) => format!("set {rest}").into(),
         None => remedy.into(),
     }

@@ -61,12 +61,12 @@ pub fn documents(text: &str) -> Read {
 pub(super) fn of_yaml(text: &str) -> Read {
     let blank = blanked(text);
     let (read, mut refusals) = parsed(text, &blank, &Places::default());
-    if read.unread.is_empty() {
+    let mut is_older = Older::is_older(text);
+    if read.unread.is_empty() || !(is_older || Older::may_mend(&refusals, &blank)) {
         return read;
     }
     let mut best = read;
     let mut older = Older::new(&blank);
-    let mut is_older = Older::is_older(text);
     while is_older || older.mend(&refusals) {
         is_older = false;
         let (read, now) = parsed(text, &older.text(), &older.places(text));

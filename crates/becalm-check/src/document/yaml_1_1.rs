@@ -44,6 +44,13 @@ impl Older {
         text.contains(['\u{85}', '\u{2028}', '\u{2029}'])
     }
 
+    /// Whether any of these may be mended: a file in a format of its own has no names of anchors and tags.
+    pub fn may_mend(refusals: &[ScanError], text: &str) -> bool {
+        let mut kinds = refusals.iter().map(ScanError::kind);
+        let is_other = kinds.all(|it| matches!(it, Refusal::ExpectedDocumentStart));
+        !is_other || text.contains(['&', '*', '!'])
+    }
+
     pub fn text(&self) -> String {
         self.letters.iter().map(|it| it.0).collect()
     }

@@ -8,6 +8,8 @@ mod mode;
 mod profiles;
 mod values;
 
+use std::cell::LazyCell;
+
 use crate::code;
 use crate::document::{Document, Span};
 use crate::evidence::Evidence;
@@ -119,8 +121,9 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     for profile in spoken {
         of_profile(reading, profile);
     }
-    let by_name = profiles.iter().map(|it| (it.name, it.section)).collect();
-    for profile in &profiles {
+    let by_name = LazyCell::new(|| profiles.iter().map(|it| (it.name, it.section)).collect());
+    let is_lent = |it: &&Profile<'_>| it.section.get("source_profile").is_some();
+    for profile in profiles.iter().filter(is_lent) {
         profile.borrows(reading, &by_name);
     }
     if profiles.iter().all(|it| it.says().is_none()) {

@@ -63,6 +63,10 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
 
 fn is_haproxy(text: &str) -> bool {
     let is_head = |line: &&str| {
+        // Lines of other files are told by a letter.
+        if !line.trim_start().starts_with(['g', 'd', 'f', 'b', 'l']) {
+            return false;
+        }
         let first = line.split_whitespace().next().unwrap_or_default();
         matches!(
             first,

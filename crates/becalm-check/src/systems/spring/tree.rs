@@ -6,8 +6,9 @@ use crate::document::{DEEPEST, Key, Node, Span, Value};
 
 /// What a key is called in all of its spellings: `max-attempts`, `maxAttempts` and `MAX_ATTEMPTS`.
 fn uniform(name: &str) -> String {
-    let letters = name.chars().filter(char::is_ascii_alphanumeric);
-    letters.map(|c| c.to_ascii_lowercase()).collect()
+    let mut uniform = String::with_capacity(name.len());
+    uniform.extend(letters(name).map(char::from));
+    uniform
 }
 
 /// Whether a key has this name, in any spelling.
@@ -15,11 +16,12 @@ pub fn is_called(key: &Key, name: &str) -> bool {
     !key.name.is_empty() && is_same(&key.name, name)
 }
 
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    let bytes = name.bytes().filter(u8::is_ascii_alphanumeric);
+    bytes.map(|it| it.to_ascii_lowercase())
+}
+
 fn is_same(one: &str, other: &str) -> bool {
-    fn letters(text: &str) -> impl Iterator<Item = u8> {
-        let bytes = text.bytes().filter(u8::is_ascii_alphanumeric);
-        bytes.map(|it| it.to_ascii_lowercase())
-    }
     letters(one).eq(letters(other))
 }
 
@@ -66,7 +68,7 @@ pub fn found<'n>(node: &'n Node, path: &'n [&'n str]) -> Box<dyn Iterator<Item =
 
 /// The names between the dots of a key, and where each begins. What stands in brackets is one name, dots and all: `[a.b]`, or the
 /// place of an item in a list: `a[0]`.
-fn segments(key: &str) -> impl Iterator<Item = (&str, usize)> + Clone {
+fn segments(key: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut left = Some(0);
     let all = std::iter::from_fn(move || {
         let start = left?;
@@ -75,7 +77,8 @@ fn segments(key: &str) -> impl Iterator<Item = (&str, usize)> + Clone {
             let end = rest.find(']').map_or(rest.len(), |it| it + 1);
             (end, end)
         } else {
-            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            let end = rest.bytes().position(|it| matches!(it, b'.' | b'['));
+            let end = end.unwrap_or(rest.len());
             (end, end + usize::from(rest[end..].starts_with('.')))
         };
         left = (end < rest.len()).then_some(start + next);
@@ -98,9 +101,13 @@ pub fn merged(documents: &[&Node], span: Span) -> Node {
     all.into_node(span)
 }
 
+/// So many entries are looked through one by one.
+const FEW: usize = 8;
+
 /// A mapping in the making.
 #[derive(Default)]
 struct Branch {
+    /// Where each name is, of more than a few.
     places: HashMap<String, usize>,
     entries: Vec<(Key, Part)>,
 }
@@ -114,18 +121,20 @@ struct Part {
 
 impl Branch {
     fn take(&mut self, table: &Node, depth: usize) {
+        let mut names = Vec::new();
         for (key, value) in table.entries() {
-            let names = segments(&key.name);
-            let many = names.clone().count();
-            let is_path = many > 1 && depth + many <= DEEPEST;
-            let last = names.clone().last().filter(|_| is_path);
-            let (last, start) = last.unwrap_or((&key.name, 0));
-            let outer = if is_path { many - 1 } else { 0 };
+            names.clear();
+            names.extend(segments(&key.name));
+            let is_path = names.len() > 1 && depth + names.len() <= DEEPEST;
+            let (outer, (last, start)) = match names.split_last() {
+                Some((last, outer)) if is_path => (outer, *last),
+                _ => (&[][..], (&*key.name, 0)),
+            };
             let mut branch = &mut *self;
-            for (name, start) in names.take(outer) {
-                branch = branch.below(named(key, name, start), value.span);
+            for (name, start) in outer {
+                branch = branch.below(named(key, name, *start), value.span);
             }
-            branch.put(named(key, last, start), value, depth + outer + 1);
+            branch.put(named(key, last, start), value, depth + outer.len() + 1);
         }
     }
 
@@ -148,16 +157,34 @@ impl Branch {
         &mut part.below
     }
 
+    /// Where this name is among the entries, in any spelling, or will be.
+    fn place(&mut self, name: &str) -> usize {
+        let next = self.entries.len();
+        let mut own = self.entries.iter().enumerate();
+        if next < FEW {
+            let same = own.find(|(_, (key, _))| is_same(&key.name, name));
+            return same.map_or(next, |(at, _)| at);
+        }
+        if self.places.is_empty() {
+            self.places = own.map(|(at, (key, _))| (uniform(&key.name), at)).collect();
+        }
+        *self.places.entry(uniform(name)).or_insert(next)
+    }
+
     /// What has this name, in any spelling; a new one where nothing has.
     fn part(&mut self, key: Key, span: Span) -> &mut Part {
         let next = self.entries.len();
-        let at = *self.places.entry(uniform(&key.name)).or_insert(next);
+        let at = self.place(&key.name);
         if at == next {
             let part = Part {
                 value: None,
                 span,
                 below: Self::default(),
             };
+            if next == 0 {
+                // Most have one, and four would be a kilobyte.
+                self.entries.reserve_exact(1);
+            }
             self.entries.push((key, part));
         } else {
             self.entries[at].0 = key;
@@ -246,6 +273,17 @@ mod tests {
         assert_eq!(said(&items[0], &["p", "q"]), Some("4"));
         assert_eq!(tree.entries().len(), 1);
         assert_eq!(at(&tree, &["a"]).unwrap().entries().len(), 3);
+    }
+
+    #[test]
+    fn of_many_names_each_is_found_again() {
+        let lines =
+            |dash: &'static str| (0..3 * FEW).map(move |at| format!("a{dash}b{at}: {dash}{at}\n"));
+        let tree = tree(&lines("").chain(lines("-")).collect::<String>());
+        assert_eq!(tree.entries().len(), 3 * FEW);
+        for (at, (_, node)) in tree.entries().iter().enumerate() {
+            assert_eq!(node.text(), Some(&*format!("-{at}")));
+        }
     }
 
     #[test]
