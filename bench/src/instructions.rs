@@ -63,7 +63,7 @@ fn of_a_run(case: &str, calls: u64) -> Option<u64> {
 }
 
 /// `==17== Collected : 123456`
-fn collected(report: &str) -> Option<u64> {
+pub fn collected(report: &str) -> Option<u64> {
     let (_, count) = report.split_once("Collected :")?;
     count.split_whitespace().next()?.parse().ok()
 }

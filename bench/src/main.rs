@@ -42,7 +42,7 @@ use std::{env, fs, io};
 
 use crate::bars::Bar;
 use crate::measure::{Case, Effort};
-use crate::simulation::memory;
+use crate::simulation::{events, memory};
 
 const FLAGS: [&str; 5] = ["--quick", "--check", "--write", "--simulation", "--users"];
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
@@ -62,6 +62,11 @@ fn main() -> ExitCode {
     {
         let is_known = instructions::run(case, calls);
         return ExitCode::from(u8::from(!is_known));
+    }
+    if let [argument, case, size] = &flags[..]
+        && argument == events::ARGUMENT
+    {
+        return ExitCode::from(u8::from(!events::run(case, size)));
     }
     if let Some(unknown) = flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
         eprintln!("unknown argument {unknown}; there are {}", FLAGS.join(", "));

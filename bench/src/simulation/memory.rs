@@ -41,6 +41,12 @@ pub fn print() {
     println!("{rate} {}", peak(&status).unwrap_or(f64::NAN));
 }
 
+/// Bytes that this process had at most.
+pub fn peak_of_this_process() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    Some(peak_in_kib(&status)? << 10)
+}
+
 fn parse(line: &str) -> Option<Taken> {
     let (rate, gib) = line.trim().split_once(' ')?;
     Some(Taken {
@@ -51,11 +57,16 @@ fn parse(line: &str) -> Option<Taken> {
 
 /// The peak of the resident memory in GiB, as Linux tells it: `VmHWM:  123 kB`.
 fn peak(status: &str) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss)] // far below 2^53
+    let kib = peak_in_kib(status)? as f64;
+    Some(kib / f64::from(1 << 20))
+}
+
+fn peak_in_kib(status: &str) -> Option<u64> {
     let value = status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: f64 = value.trim().strip_suffix(" kB")?.parse().ok()?;
-    Some(kib / f64::from(1 << 20))
+    value.trim().strip_suffix(" kB")?.parse().ok()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod contest;
 mod desru;
+pub mod events;
 mod fleet;
 mod heaps;
 mod herd;

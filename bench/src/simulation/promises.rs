@@ -2,7 +2,7 @@
 
 use super::memory::{self, Taken};
 use super::queues::BINARY;
-use super::{contest, fleet, storms};
+use super::{contest, events, fleet, storms};
 use crate::bars::Bar;
 use crate::measure::{Case, Effort, Group, find};
 use crate::versions::with_version;
@@ -52,6 +52,7 @@ pub fn bars(cases: &[Case], effort: Effort) -> Vec<Bar> {
             OF_A_HEAP,
         ));
         bars.push(Bar::at_most("its memory", gib, 2.0, "GiB"));
+        bars.extend(events::bars());
     }
     bars
 }
