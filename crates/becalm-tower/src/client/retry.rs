@@ -259,18 +259,20 @@ where
                 return Stage::BodyGone;
             }
             let body = ReplayBody::of(source.cloned(), attempt);
-            let request = if let Some(parts) = whole.take() {
+            // Where it lies: a head is moved once.
+            if let Some(parts) = &mut whole {
                 if *is_kept {
-                    *head = Head::Kept(KeptHead::of(&parts));
+                    *head = Head::Kept(KeptHead::of(parts));
                 }
-                let mut request = Request::from_parts(parts, body);
                 if tells_attempts {
-                    request.extensions_mut().insert(attempt);
+                    parts.extensions.insert(attempt);
                 } else {
                     // One of a layer above.
-                    request.extensions_mut().remove::<Attempt>();
+                    parts.extensions.remove::<Attempt>();
                 }
-                request
+            }
+            let request = if let Some(parts) = whole.take() {
+                Request::from_parts(parts, body)
             } else if let Head::Kept(kept) = head {
                 let mut request = kept.request(body);
                 request.extensions_mut().insert(attempt);
