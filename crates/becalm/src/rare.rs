@@ -1,16 +1,13 @@
-//! How is a box held that most owners never make?
+//! How is held what most owners never have?
 
-use alloc::boxed::Box;
-
-/// An `Option<Box<T>>` that is dropped out of line: what drops a box in place saves registers first, at each
-/// success that has none.
+/// An `Option` that is dropped out of line: what drops a box in place saves registers first, at each success that has none.
 #[derive(Debug)]
-pub(crate) struct Rare<T>(Option<Box<T>>);
+pub(crate) struct Rare<T>(Option<T>);
 
 impl<T> Rare<T> {
     pub const NONE: Self = Self(None);
 
-    pub const fn some(value: Box<T>) -> Self {
+    pub const fn some(value: T) -> Self {
         Self(Some(value))
     }
 
@@ -20,8 +17,13 @@ impl<T> Rare<T> {
     }
 
     #[inline]
-    pub fn as_deref_mut(&mut self) -> Option<&mut T> {
-        self.0.as_deref_mut()
+    pub const fn as_mut(&mut self) -> Option<&mut T> {
+        self.0.as_mut()
+    }
+
+    #[inline]
+    pub const fn take(&mut self) -> Option<T> {
+        self.0.take()
     }
 
     pub fn get_or_insert_default(&mut self) -> &mut T
@@ -43,6 +45,6 @@ impl<T> Drop for Rare<T> {
 
 #[cold]
 #[inline(never)]
-fn dropped<T>(value: Box<T>) {
+fn dropped<T>(value: T) {
     drop(value);
 }

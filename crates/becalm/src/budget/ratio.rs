@@ -189,6 +189,11 @@ impl RatioBudget {
 
     /// A retry asks for its token.
     pub fn withdraw(&self, now: Instant) -> Option<Withdrawal> {
+        self.pay(now).map(Withdrawal::of_micros)
+    }
+
+    /// The millionths that a retry pays, if there are so many.
+    pub(super) fn pay(&self, now: Instant) -> Option<u64> {
         let mut is_bounded = true;
         let paid = change(&self.word, |word| {
             // Read after the word: if a reload changes them in between, the exchange fails.
@@ -210,9 +215,9 @@ impl RatioBudget {
             }
         });
         if paid.is_some() {
-            return Some(Withdrawal::of_micros(TOKEN));
+            return Some(TOKEN);
         }
-        (!is_bounded).then(|| Withdrawal::of_micros(0))
+        (!is_bounded).then_some(0)
     }
 
     /// A retry that was paid for never starts.
@@ -273,7 +278,11 @@ impl RatioBudget {
     /// What deposits, and the floor since the clock's zero, have added, in whole millionths; it wraps around.
     fn earned(&self, deposits: u64, now: Instant, rounding: u128) -> u64 {
         let floor = self.floor.load(Ordering::Relaxed);
-        let accrued = (u128::from(floor) * u128::from(now.as_nanos()) + rounding) / NANOS_PER_HOUR;
+        // Most budgets have no floor, and need no division of that width.
+        let accrued = match floor {
+            0 => 0,
+            floor => (u128::from(floor) * u128::from(now.as_nanos()) + rounding) / NANOS_PER_HOUR,
+        };
         let ratio = self.ratio.load(Ordering::Relaxed);
         #[expect(clippy::cast_possible_truncation)] // it wraps around
         ratio.wrapping_mul(deposits).wrapping_add(accrued as u64)
@@ -318,7 +327,7 @@ impl Account for RatioBudget {
     }
 
     fn take(&self, _generation: u32, now: Instant, _failure: &Failure) -> Option<u32> {
-        self.withdraw(now).map(|_| 1)
+        self.pay(now).map(|_| 1)
     }
 
     fn put_back(&self, _generation: u32, _taken: u32) {

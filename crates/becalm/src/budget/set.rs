@@ -257,7 +257,7 @@ impl Budgets {
     #[inline]
     fn withdraw_ratio(&self, head: Head, now: Instant) -> Option<Withdrawal> {
         let is_asked = !head.kinds().is_none();
-        if is_asked && self.ratio.withdraw(now).is_none() {
+        if is_asked && self.ratio.pay(now).is_none() {
             return self.deny(Kind::Ratio);
         }
         let receipt = Receipt {
@@ -370,6 +370,9 @@ impl RetryBudget for Budgets {
 
     #[inline]
     fn on_failure(&self, _now: Instant, failure: &Failure) {
+        if self.others.get().is_none() {
+            return;
+        }
         for (_, account) in self.others(Kinds::HEARING) {
             account.failed(failure);
         }
@@ -377,6 +380,9 @@ impl RetryBudget for Budgets {
 
     #[inline]
     fn on_success(&self, _now: Instant, last: Option<Withdrawal>) {
+        if self.others.get().is_none() {
+            return;
+        }
         for (_, account) in self.others(Kinds::HEARING) {
             account.call_succeeded(last.is_none());
         }

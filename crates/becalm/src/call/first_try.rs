@@ -30,7 +30,7 @@ pub(crate) struct FirstTry {
     /// Whether slow attempts may be hedged. Fixed here for the same reason: the delay is measured
     /// from a start, and running copies are polled to their end whatever a reload asks for.
     pub may_hedge: bool,
-    may_repeat: bool,
+    pub(super) may_repeat: bool,
     /// The policy is told, and not kept: limits and hedges of the call's own are none.
     pub observes: bool,
 }

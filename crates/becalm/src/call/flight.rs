@@ -285,6 +285,7 @@ impl Paid {
     }
 
     /// The call has succeeded, and this is what it had paid last.
+    #[inline]
     pub fn succeeded(self, own: &Shared, now: impl FnOnce() -> Instant) {
         let from = self.payer.as_deref().unwrap_or(own);
         let together = self.loss.and_then(|loss| from.end_together(loss));

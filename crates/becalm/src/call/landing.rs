@@ -11,8 +11,8 @@ use super::{Call, attempts_allowed, payer};
 #[cfg(feature = "std")]
 use crate::attempt::{Attempt, remaining};
 use crate::classify::{Cause, Class, Failure, FailureKind, Verdict};
-use crate::decide::{Decision, Standing, decide};
-use crate::guard::Ended;
+use crate::decide::{Decision, Rules, Standing, Wait, decide};
+use crate::guard::{Ended, Refused};
 #[cfg(feature = "std")]
 use crate::hedge::Against;
 use crate::hint::Hint;
@@ -105,7 +105,7 @@ impl<H: AsRef<Shared>> Call<H> {
     ) -> Result<Duration, StopReason> {
         self.give_back();
         let shared = self.handle.as_ref();
-        let heeded = self.heeded(failure);
+        let heeded = heeded(shared, self.told_below, failure);
         let forbidden_below = self.is_forbidden_below();
         let deadline = self.decided_deadline();
         let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
@@ -122,18 +122,11 @@ impl<H: AsRef<Shared>> Call<H> {
             step: self.step,
             previous: self.previous,
         };
-        let wait = decide(rules, &standing, failure, random)?;
-        let starts = now.after(Duration::from_nanos(wait.delay));
-        if let Err(refused) = shared.guards().would_admit(starts) {
+        let followed = follow(shared, rules, &standing, heeded, failure, random);
+        let (wait, starts) = followed.map_err(|refused| {
             self.next_probe = refused.until;
-            return Err(refused.reason);
-        }
-        if let Some(reason) = heeded {
-            return Err(reason);
-        }
-        if !shared.start_waiting(rules.policy.max_waiting) {
-            return Err(StopReason::TooManyWaiting);
-        }
+            refused.reason
+        })?;
         self.has_place = true;
         let payer = payer(rules.policy.nested, self.first.above, shared.clock());
         self.flights.paid = Paid::withdraw(shared, payer, now, failure);
@@ -150,21 +143,6 @@ impl<H: AsRef<Shared>> Call<H> {
         }
         (self.step, self.previous) = (wait.step, wait.previous);
         Ok(Duration::from_nanos(wait.delay))
-    }
-
-    /// What a layer below has told without forbidding, if that is heeded. Asked once for each
-    /// attempt.
-    fn heeded(&self, failure: &Failure) -> Option<StopReason> {
-        let told = match failure.hint {
-            Some(Hint::Below(reason)) => Some(reason),
-            _ => self.told_below,
-        };
-        let heard = self.handle.as_ref().heard();
-        if let Some(reason @ (StopReason::BudgetExhausted | StopReason::BreakerOpen)) = told {
-            return heard.told().then_some(reason);
-        }
-        heard.untold();
-        None
     }
 
     /// What the copies that failed have said together, up to the next attempt; `None` where no hedge
@@ -299,12 +277,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let rules = shared.rules_of(rules);
         let payer = payer(rules.policy.nested, self.first.above, shared.clock());
         let payer = payer.as_deref().unwrap_or(shared);
-        let class = rules.class_of(failure);
-        if class == failure.class {
-            payer.on_failure(now, failure);
-        } else {
-            payer.on_failure(now, &Failure { class, ..*failure });
-        }
+        payer.failed(rules, now, failure);
     }
 
     /// Nobody wants to know how the running attempts end.
@@ -430,6 +403,49 @@ impl<H: AsRef<Shared>> Call<H> {
         self.give_back();
         self.leave();
     }
+}
+
+/// What a layer below has told without forbidding, if that is heeded. Asked once for each attempt that fails.
+pub(super) fn heeded(
+    shared: &Shared,
+    told_below: Option<StopReason>,
+    failure: &Failure,
+) -> Option<StopReason> {
+    let told = match failure.hint {
+        Some(Hint::Below(reason)) => Some(reason),
+        _ => told_below,
+    };
+    let heard = shared.heard();
+    if let Some(reason @ (StopReason::BudgetExhausted | StopReason::BreakerOpen)) = told {
+        return heard.told().then_some(reason);
+    }
+    heard.untold();
+    None
+}
+
+/// The retry that follows a failure, with its place in the waiting room, and when it starts: the token is asked for last.
+/// `heeded` is what a layer below has told, if that ends the call.
+///
+/// Errors: why none follows.
+#[inline]
+pub(super) fn follow<R: Random + ?Sized>(
+    shared: &Shared,
+    rules: &Rules,
+    at: &Standing,
+    heeded: Option<StopReason>,
+    failure: &Failure,
+    random: &mut R,
+) -> Result<(Wait, Instant), Refused> {
+    let wait = decide(rules, at, failure, random)?;
+    let starts = at.now.after(Duration::from_nanos(wait.delay));
+    shared.guards().would_admit(starts)?;
+    if let Some(reason) = heeded {
+        return Err(reason.into());
+    }
+    if !shared.start_waiting(rules.policy.max_waiting) {
+        return Err(StopReason::TooManyWaiting.into());
+    }
+    Ok((wait, starts))
 }
 
 /// Dropped, a call returns what it holds.

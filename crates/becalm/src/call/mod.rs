@@ -11,6 +11,8 @@ mod landing;
 mod observing;
 mod options;
 mod patience;
+#[cfg(feature = "std")]
+mod repeated;
 mod start;
 #[cfg(feature = "std")]
 pub(crate) mod unheld;
@@ -21,6 +23,8 @@ pub(crate) use first_try::FirstTry;
 #[cfg(feature = "std")]
 pub(crate) use landing::TIMED_OUT;
 pub use options::CallOptions;
+#[cfg(feature = "std")]
+pub(crate) use repeated::Repeated;
 pub use start::Start;
 
 use alloc::boxed::Box;

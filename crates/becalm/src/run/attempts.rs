@@ -204,7 +204,7 @@ fn failed<H: AsRef<Core> + Clone, E, C: Judge<E>>(
     error: E,
 ) -> Result<Stage<H, E>, GaveUp<C::Error>> {
     let (failure, shown) = classifier.judge(first.attempt(), &error);
-    if let Some(stopped) = first.stops(failure, inside) {
+    if let Some(stopped) = first.stops(&failure, inside) {
         return Err(stopped.keep(classifier, Some(error)));
     }
     let mut engine = first.into_engine(inside);

@@ -99,7 +99,7 @@ impl<F, C> Blocking<'_, F, C> {
         }
         let mut first = Executing::new(core, settings);
         if let Some(engine) = first.begin() {
-            return drive(*engine, None, &mut operation, &classifier);
+            return drive(engine, None, &mut operation, &classifier);
         }
         let attempt = first.attempt();
         let entered = first.enter();
@@ -134,7 +134,7 @@ where
     };
     let attempt = FirstTry::plain_attempt();
     let (failure, shown) = classifier.judge(attempt, &error);
-    if let Some(stopped) = plain::stopped(core, failure, inside) {
+    if let Some(stopped) = plain::stopped(core, &failure, inside) {
         return Err(stopped.keep(classifier, Some(error)));
     }
     let mut engine = plain::hand_over(core);

@@ -24,7 +24,7 @@ pin_project_lite::pin_project! {
         // that a future moves there by itself: what is moved with it costs each success.
         attempt: Option<Attempt>,
         // One word, for the calls without a hedge.
-        hedges: Rare<Hedges<Fut>>,
+        hedges: Rare<Box<Hedges<Fut>>>,
     }
 }
 
@@ -95,7 +95,7 @@ impl<Fut> Copies<Fut> {
             this.place.set(Place::Free);
             return;
         }
-        if let Some(hedges) = this.hedges.as_deref_mut() {
+        if let Some(hedges) = this.hedges.as_mut() {
             hedges.retain(|(attempt, _)| attempt.number() != number);
         }
     }
@@ -212,7 +212,7 @@ impl<Fut> Copies<Fut> {
                 }
             }
         }
-        let hedges = this.hedges.as_deref_mut()?;
+        let hedges = this.hedges.as_mut()?;
         for at in 0..hedges.len() {
             let (attempt, future) = &mut hedges[at];
             let attempt = *attempt;

@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use super::core::{Attached, Core, Identity, Stream};
 use super::engine::Engine;
-use super::gave_up::{Last, Record, Stopped, Story};
+use super::gave_up::{Stopped, Story};
 use crate::attempt::Attempt;
 use crate::call::{CallOptions, FirstTry};
 use crate::classify::{Class, Failure};
@@ -24,8 +24,8 @@ use crate::time::{Cancel, Instant};
 /// itself, and there is nothing to look after but the ratio budget.
 pub(super) mod plain {
     use super::{
-        Begun, Class, Core, Duration, Engine, Entered, Failure, FirstTry, Instant, Last, Record,
-        Scope, Settings, StopReason, Stopped, Story, tell_current,
+        Begun, Class, Core, Engine, Entered, Failure, FirstTry, Instant, Scope, Settings,
+        StopReason, Stopped, Story, tell_current,
     };
 
     /// Enters the scope of its first attempt, if this call is plain.
@@ -61,32 +61,23 @@ pub(super) mod plain {
 
     /// Its first attempt has failed so: the end, where no policy lets another follow. It held nothing,
     /// and nobody looks at the time, so that a 404 costs no more than its record.
-    pub fn stopped(core: &Core, failure: Failure, inside: Scope) -> Option<Stopped> {
-        let Failure {
-            class,
-            effect,
-            hint,
-            cause: _,
-            loss: _,
-            healthy: _,
-        } = failure;
-        let says_more = hint.is_some() || inside.has_news();
-        let is_permanent = class == Class::Permanent && core.shared.class_of(&failure) == class;
+    pub fn stopped(core: &Core, failure: &Failure, inside: Scope) -> Option<Stopped> {
+        let says_more = failure.hint.is_some() || inside.has_news();
+        let class = failure.class;
+        let is_permanent = class == Class::Permanent && core.shared.class_of(failure) == class;
         if !is_permanent || says_more || core.shared.plain().is_none() {
             return None;
         }
-        let record = Record {
-            number: 1,
-            delay: Duration::ZERO,
-            class,
-            effect,
-        };
-        let mut story = Story::new(None);
-        story.note(record, failure, Last::Error(()), Instant::ZERO);
         core.shared.heard().untold();
-        core.shared.count_stop(StopReason::Permanent);
-        tell_current(StopReason::Permanent);
-        Some(story.end(StopReason::Permanent, 1, None, None))
+        let story = Story::of_first(*failure, Instant::ZERO);
+        Some(stop(core, story, StopReason::Permanent))
+    }
+
+    /// The end after its first attempt. No time has passed since that failed.
+    pub fn stop(core: &Core, story: Story, reason: StopReason) -> Stopped {
+        core.shared.count_stop(reason);
+        tell_current(reason);
+        story.end(reason, 1, None, None)
     }
 
     /// The engine of what follows its first attempt.
@@ -162,9 +153,9 @@ impl<'r> Executing<'r> {
 
     /// Begins the call. The engine, where its first [attempt](Self::attempt) has to wait or may not be.
     #[inline(never)] // keeps a plain call small
-    pub fn begin(&mut self) -> Option<Box<Engine<&'r Core>>> {
+    pub fn begin(&mut self) -> Option<Engine<&'r Core>> {
         if let Err(halted) = self.begun.begin(self.core) {
-            return Some(Box::new(Engine::of_halted(self.core, self.take(), halted)));
+            return Some(Engine::of_halted(self.core, self.take(), halted));
         }
         self.is_held = true;
         self.begun.announce(self.core);

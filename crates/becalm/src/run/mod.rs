@@ -1,6 +1,7 @@
 //! Who runs the operation, and waits? The engine step, and the drivers on it: async, blocking, and
 //! the loop by hand.
 
+mod again;
 mod attempts;
 mod before;
 mod blocking;

@@ -2,8 +2,9 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, ready};
 
+use super::again::Again;
 use super::copies::Copies;
 use super::core::Core;
 use super::engine::Engine;
@@ -27,7 +28,8 @@ pin_project_lite::pin_project! {
         copies: Copies<Fut>,
         error: Option<E>,
         core: &'r Core,
-        stage: Stage<'r>,
+        // None once the call is over.
+        stage: Rare<Stage<'r>>,
     }
 }
 
@@ -35,14 +37,9 @@ enum Stage<'r> {
     New(Option<Settings>),
     /// The first attempt of a plain call pends.
     Plain,
-    Driven(Rare<Engine<&'r Core>>),
-    Over,
-}
-
-impl<'r> Stage<'r> {
-    fn driven(engine: Box<Engine<&'r Core>>) -> Self {
-        Self::Driven(Rare::some(engine))
-    }
+    /// The first attempt of a plain call has failed, and another follows.
+    Again(Box<Again<'r>>),
+    Driven(Box<Engine<&'r Core>>),
 }
 
 impl<'r, F, Fut, E, C> Retry<'r, F, Fut, E, C> {
@@ -59,22 +56,22 @@ impl<'r, F, Fut, E, C> Retry<'r, F, Fut, E, C> {
             copies: Copies::none(),
             error: None,
             core,
-            stage: Stage::New(settings),
+            stage: Rare::some(Stage::New(settings)),
         }
     }
 
     call_options!();
 
     fn set(&mut self, change: impl FnOnce(&mut Settings)) {
-        if let Stage::New(settings) = &mut self.stage {
+        if let Some(Stage::New(settings)) = self.stage.as_mut() {
             change(settings.get_or_insert_default());
         }
     }
 
     /// Sets a named classifier for this call: for errors of other crates.
-    pub fn classify_by<D>(self, classifier: D) -> Retry<'r, F, Fut, E, D> {
-        let settings = match self.stage {
-            Stage::New(settings) => settings,
+    pub fn classify_by<D>(mut self, classifier: D) -> Retry<'r, F, Fut, E, D> {
+        let settings = match self.stage.take() {
+            Some(Stage::New(settings)) => settings,
             _ => None,
         };
         Retry::with(self.core, settings, self.operation, classifier)
@@ -102,10 +99,10 @@ where
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.as_mut().project();
-        if let Stage::New(None) = this.stage {
+        if let Some(Stage::New(None)) = this.stage.as_mut() {
             if let Some(entered) = plain::enter(this.core) {
                 // It held nothing, which saves looking what there is to drop.
-                core::mem::forget(core::mem::replace(this.stage, Stage::Over));
+                core::mem::forget(this.stage.take());
                 let start = || (this.operation)(FirstTry::plain_attempt());
                 this.copies.as_mut().start_first(None, start);
                 return self.run_plain(entered, context);
@@ -174,7 +171,7 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let mut this = self.as_mut().project();
-        core::mem::forget(core::mem::replace(this.stage, Stage::Over));
+        core::mem::forget(this.stage.take());
         let attempt = first.attempt(settings.as_ref().map(|settings| &settings.options));
         let start = || (this.operation)(attempt);
         this.copies.as_mut().start_first(None, start);
@@ -199,7 +196,7 @@ where
     ) -> Poll<<Self as Future>::Output> {
         let this = self.as_mut().project();
         if !inside.has_news() {
-            *this.stage = Stage::Plain;
+            *this.stage = Rare::some(Stage::Plain);
             return Poll::Pending;
         }
         let mut engine = plain::hand_over(*this.core);
@@ -219,8 +216,19 @@ where
         this.copies.as_mut().clear();
         let attempt = FirstTry::plain_attempt();
         let (failure, shown) = this.classifier.judge(attempt, &error);
-        if let Some(stopped) = plain::stopped(this.core, failure, inside) {
+        if let Some(stopped) = plain::stopped(this.core, &failure, inside) {
             return Poll::Ready(Err(stopped.keep(this.classifier, Some(error))));
+        }
+        match Again::decide(this.core, &failure, inside) {
+            Some(Ok(again)) => {
+                *this.error = Some(error);
+                *this.stage = Rare::some(Stage::Again(again));
+                return self.run_again(context);
+            }
+            Some(Err(stopped)) => {
+                return Poll::Ready(Err(stopped.keep(this.classifier, Some(error))));
+            }
+            None => (),
         }
         let mut engine = plain::hand_over(*this.core);
         engine.returned(inside);
@@ -234,20 +242,58 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let this = self.as_mut().project();
-        match this.stage {
-            Stage::New(settings) => {
-                let settings = settings.take();
-                *this.stage = Stage::Over;
-                self.begin(settings, context)
-            }
-            Stage::Plain => {
-                *this.stage = Stage::Over;
+        match this.stage.as_mut() {
+            Some(Stage::Again(_)) => return self.run_again(context),
+            Some(Stage::Driven(_)) => return self.drive(context),
+            _ => (),
+        }
+        match this.stage.take() {
+            Some(Stage::New(settings)) => self.begin(settings, context),
+            Some(Stage::Plain) => {
                 let entered = plain::enter_again(this.core);
                 self.run_plain(entered, context)
             }
-            Stage::Driven(_) => self.drive(context),
             // Polled after it was ready, which a future may answer as it likes.
-            Stage::Over => Poll::Pending,
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Goes on with a plain call whose first attempt has failed.
+    fn run_again(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<<Self as Future>::Output> {
+        let mut this = self.as_mut().project();
+        let Some(Stage::Again(again)) = this.stage.as_mut() else {
+            return Poll::Pending;
+        };
+        let entered = ready!(again.poll_enter(context));
+        let Some(entered) = entered else {
+            let engine = again.engine();
+            return engine.map_or(Poll::Pending, |engine| self.go_on(engine, context));
+        };
+        let attempt = again.attempt();
+        if this.copies.are_none() {
+            let start = || (this.operation)(attempt);
+            this.copies.as_mut().start_first(Some(attempt), start);
+        }
+        let polled = this.copies.as_mut().poll_first(context);
+        let inside = again.leave(entered);
+        match polled {
+            Poll::Ready(Ok(value)) => {
+                this.copies.clear();
+                again.succeeded();
+                *this.stage = Rare::NONE;
+                Poll::Ready(Ok(value))
+            }
+            Poll::Pending if !inside.has_news() => Poll::Pending,
+            polled => {
+                let Some(mut engine) = again.engine() else {
+                    return Poll::Pending;
+                };
+                engine.returned(inside);
+                self.first_ended(engine, attempt, polled, context)
+            }
         }
     }
 
@@ -265,8 +311,7 @@ where
         }
         let mut first = Executing::new(this.core, settings);
         if let Some(engine) = first.begin() {
-            *this.stage = Stage::driven(engine);
-            return self.drive(context);
+            return self.go_on(engine, context);
         }
         let attempt = first.attempt();
         let entered = first.enter();
@@ -304,14 +349,13 @@ where
 
     /// The first attempt pends beside what an engine looks after.
     fn first_pends(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         mut engine: Engine<&'r Core>,
         attempt: Attempt,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         engine.polled = attempt.number();
-        *self.as_mut().project().stage = Stage::driven(Box::new(engine));
-        self.drive(context)
+        self.go_on(engine, context)
     }
 
     /// The first attempt has failed, and the engine knows. It is boxed only where it goes on.
@@ -325,28 +369,34 @@ where
     ) -> Poll<<Self as Future>::Output> {
         let this = self.as_mut().project();
         if let Some(stopped) = engine.take_stopped() {
-            *this.stage = Stage::Over;
+            *this.stage = Rare::NONE;
             return Poll::Ready(Err(stopped.keep(this.classifier, Some(error))));
         }
         *this.error = Some(error);
-        *this.stage = Stage::driven(Box::new(engine));
+        self.go_on(engine, context)
+    }
+
+    /// This engine drives what follows.
+    fn go_on(
+        mut self: Pin<&mut Self>,
+        engine: Engine<&'r Core>,
+        context: &mut Context<'_>,
+    ) -> Poll<<Self as Future>::Output> {
+        let engine = Stage::Driven(Box::new(engine));
+        *self.as_mut().project().stage = Rare::some(engine);
         self.drive(context)
     }
 
     /// Runs attempts as the engine says.
     fn drive(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<<Self as Future>::Output> {
         let this = self.project();
-        let engine = match this.stage {
-            Stage::Driven(engine) => engine.as_deref_mut(),
-            _ => None,
-        };
-        let Some(engine) = engine else {
+        let Some(Stage::Driven(engine)) = this.stage.as_mut() else {
             return Poll::Pending;
         };
         let (copies, last) = (this.copies, this.error);
         let ended = copies.poll_call(engine, this.classifier, last, context, this.operation);
         if ended.is_ready() {
-            *this.stage = Stage::Over;
+            *this.stage = Rare::NONE;
         }
         ended
     }

@@ -192,7 +192,7 @@ impl<H: AsRef<Core> + Clone> FirstAttempt<H> {
     }
 
     /// It has failed so: the end, where no policy lets another follow.
-    pub(super) fn stops(&mut self, failure: Failure, inside: Scope) -> Option<Stopped> {
+    pub(super) fn stops(&mut self, failure: &Failure, inside: Scope) -> Option<Stopped> {
         if self.begun.is_some() {
             return None;
         }

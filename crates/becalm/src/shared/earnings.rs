@@ -4,6 +4,7 @@ use super::Shared;
 use super::readings::{COUNTS_CALLS, HEARS_CALLS, HEARS_FIRST_TRIES};
 use crate::budget::{RetryBudget, Withdrawal};
 use crate::classify::Failure;
+use crate::decide::Rules;
 use crate::time::Instant;
 
 impl Shared {
@@ -70,12 +71,22 @@ impl Shared {
         }
     }
 
-    /// An attempt has failed.
     #[inline]
-    pub(crate) fn on_failure(&self, now: Instant, failure: &Failure) {
+    fn on_failure(&self, now: Instant, failure: &Failure) {
         match &self.given.budget {
             Some(budget) => budget.on_failure(now, failure),
             None => self.budgets.on_failure(now, failure),
+        }
+    }
+
+    /// An attempt has failed, of a class by the lists of these rules.
+    #[inline]
+    pub(crate) fn failed(&self, rules: &Rules, now: Instant, failure: &Failure) {
+        let class = rules.class_of(failure);
+        if class == failure.class {
+            self.on_failure(now, failure);
+        } else {
+            self.on_failure(now, &Failure { class, ..*failure });
         }
     }
 

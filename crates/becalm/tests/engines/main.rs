@@ -43,6 +43,7 @@ mod observers_about;
 mod observers_settled;
 mod panics;
 mod probe;
+mod repeated;
 mod runtime_control;
 mod scenarios;
 mod shape;

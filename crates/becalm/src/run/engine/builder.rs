@@ -4,11 +4,15 @@ use core::time::Duration;
 
 use super::super::core::Core;
 use super::super::first_attempt::{Begun, Halted, Settings, plain};
+use super::super::gave_up::Story;
 use super::super::options::call_options;
 use super::{Engine, Held, Stage};
-use crate::call::{Call, FirstTry};
+use crate::call::{Call, FirstTry, Repeated};
+use crate::classify::Failure;
 use crate::guard::Admission;
 use crate::observe::Event;
+use crate::rng::SplitMix64;
+use crate::time::Instant;
 
 /// Builds an engine: see [`Engine::builder`].
 #[must_use = "a builder does nothing until `begin`"]
@@ -102,6 +106,15 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
             None => Call::of_flight(held, options, first, pass, is_enrolled),
             Some(admission) => Call::of_first_try(held, options, first, admission),
         };
+        let mut engine = Self::of_call(core, call);
+        (engine.started, engine.executing) = (started, is_running.then_some(1));
+        (engine.identity, engine.attached) = (identity, attached);
+        engine
+    }
+
+    /// Of a call of which nothing but its state is known.
+    #[inline]
+    fn of_call(core: H, call: Call<Held<H>>) -> Self {
         Self {
             call,
             core,
@@ -109,15 +122,36 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
             random: None,
             delay: Duration::ZERO,
             wait_began: None,
-            started,
+            started: None,
             hedge_due: None,
             polled: 0,
             keeps_earlier_error: false,
-            executing: is_running.then_some(1),
+            executing: None,
             timer: None,
             story: None,
-            identity,
-            attached,
+            identity: None,
+            attached: None,
         }
+    }
+
+    /// Its second attempt is decided, or runs, after the first has failed so; `executing` if that is executed.
+    #[cold]
+    pub(in crate::run) fn of_repeated(
+        core: H,
+        repeated: Repeated,
+        random: Option<SplitMix64>,
+        (failure, now): (Failure, Instant),
+        executing: Option<u32>,
+    ) -> Self {
+        let (delay, is_running) = (repeated.delay(), repeated.is_running());
+        let call = repeated.into_call(Held(core.clone()));
+        let mut engine = Self::of_call(core, call);
+        if !is_running {
+            engine.stage = Stage::Starting;
+        }
+        (engine.random, engine.executing) = (random, executing);
+        (engine.delay, engine.wait_began) = (delay, Some(now));
+        engine.story = Some(Story::of_first(failure, now));
+        engine
     }
 }

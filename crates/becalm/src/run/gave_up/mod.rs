@@ -115,13 +115,23 @@ impl Story {
         }
     }
 
+    /// Of a call whose first attempt has failed so.
+    pub fn of_first(failure: Failure, now: Instant) -> Self {
+        let record = Record {
+            number: 1,
+            delay: Duration::ZERO,
+            class: failure.class,
+            effect: failure.effect,
+        };
+        let mut story = Self::new(None);
+        story.note(record, failure, Last::Error(()), now);
+        story
+    }
+
     /// Notes a failed attempt.
     pub fn note(&mut self, record: Record, failure: Failure, last: Last<()>, now: Instant) {
         self.since.get_or_insert(now);
-        // Clients of gRPC have time-outs of their own, by the limit that they tell the server: DEADLINE_EXCEEDED.
-        let timed_out = Cause::Kind(FailureKind::TimedOut);
-        let is_timeout = [Some(timed_out), Some(Cause::Code(4))].contains(&failure.cause);
-        if is_timeout || last == Last::AttemptTimeout {
+        if is_timeout(&failure) || last == Last::AttemptTimeout {
             self.timeouts = self.timeouts.saturating_add(1);
         }
         // What an earlier attempt may have done, a later proof that nothing was sent does not undo.
@@ -182,6 +192,13 @@ impl Story {
             story: Box::new(self),
         }
     }
+}
+
+/// Whether an attempt that has failed so has timed out, by a limit of its client's.
+pub(super) fn is_timeout(failure: &Failure) -> bool {
+    // Clients of gRPC have time-outs of their own, by the limit that they tell the server: DEADLINE_EXCEEDED.
+    let timed_out = Cause::Kind(FailureKind::TimedOut);
+    [Some(timed_out), Some(Cause::Code(4))].contains(&failure.cause)
 }
 
 impl Stopped {
