@@ -1,6 +1,6 @@
-//! How is held what most owners never have?
+//! How is a box held that most owners never make?
 
-/// An `Option` that is dropped out of line: what drops a box in place saves registers first, at each success that has none.
+/// An `Option` of a box, or of one of several, that is dropped out of line: what drops a box in place saves registers first, at each success that has none.
 #[derive(Debug)]
 pub(crate) struct Rare<T>(Option<T>);
 
@@ -19,11 +19,6 @@ impl<T> Rare<T> {
     #[inline]
     pub const fn as_mut(&mut self) -> Option<&mut T> {
         self.0.as_mut()
-    }
-
-    #[inline]
-    pub const fn take(&mut self) -> Option<T> {
-        self.0.take()
     }
 
     pub fn get_or_insert_default(&mut self) -> &mut T

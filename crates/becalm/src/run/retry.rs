@@ -28,8 +28,7 @@ pin_project_lite::pin_project! {
         copies: Copies<Fut>,
         error: Option<E>,
         core: &'r Core,
-        // None once the call is over.
-        stage: Rare<Stage<'r>>,
+        stage: Stage<'r>,
     }
 }
 
@@ -37,9 +36,24 @@ enum Stage<'r> {
     New(Option<Settings>),
     /// The first attempt of a plain call pends.
     Plain,
+    Driven(Rare<Driven<'r>>),
+    Over,
+}
+
+/// What drives a call that has not succeeded at once.
+enum Driven<'r> {
     /// The first attempt of a plain call has failed, and another follows.
     Again(Box<Again<'r>>),
-    Driven(Box<Engine<&'r Core>>),
+    Engine(Box<Engine<&'r Core>>),
+}
+
+impl<'r> Stage<'r> {
+    fn driven(&mut self) -> Option<&mut Driven<'r>> {
+        match self {
+            Self::Driven(driven) => driven.as_mut(),
+            _ => None,
+        }
+    }
 }
 
 impl<'r, F, Fut, E, C> Retry<'r, F, Fut, E, C> {
@@ -56,22 +70,22 @@ impl<'r, F, Fut, E, C> Retry<'r, F, Fut, E, C> {
             copies: Copies::none(),
             error: None,
             core,
-            stage: Rare::some(Stage::New(settings)),
+            stage: Stage::New(settings),
         }
     }
 
     call_options!();
 
     fn set(&mut self, change: impl FnOnce(&mut Settings)) {
-        if let Some(Stage::New(settings)) = self.stage.as_mut() {
+        if let Stage::New(settings) = &mut self.stage {
             change(settings.get_or_insert_default());
         }
     }
 
     /// Sets a named classifier for this call: for errors of other crates.
-    pub fn classify_by<D>(mut self, classifier: D) -> Retry<'r, F, Fut, E, D> {
-        let settings = match self.stage.take() {
-            Some(Stage::New(settings)) => settings,
+    pub fn classify_by<D>(self, classifier: D) -> Retry<'r, F, Fut, E, D> {
+        let settings = match self.stage {
+            Stage::New(settings) => settings,
             _ => None,
         };
         Retry::with(self.core, settings, self.operation, classifier)
@@ -99,10 +113,10 @@ where
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.as_mut().project();
-        if let Some(Stage::New(None)) = this.stage.as_mut() {
+        if let Stage::New(None) = this.stage {
             if let Some(entered) = plain::enter(this.core) {
                 // It held nothing, which saves looking what there is to drop.
-                core::mem::forget(this.stage.take());
+                core::mem::forget(core::mem::replace(this.stage, Stage::Over));
                 let start = || (this.operation)(FirstTry::plain_attempt());
                 this.copies.as_mut().start_first(None, start);
                 return self.run_plain(entered, context);
@@ -171,7 +185,7 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let mut this = self.as_mut().project();
-        core::mem::forget(this.stage.take());
+        core::mem::forget(core::mem::replace(this.stage, Stage::Over));
         let attempt = first.attempt(settings.as_ref().map(|settings| &settings.options));
         let start = || (this.operation)(attempt);
         this.copies.as_mut().start_first(None, start);
@@ -196,7 +210,7 @@ where
     ) -> Poll<<Self as Future>::Output> {
         let this = self.as_mut().project();
         if !inside.has_news() {
-            *this.stage = Rare::some(Stage::Plain);
+            *this.stage = Stage::Plain;
             return Poll::Pending;
         }
         let mut engine = plain::hand_over(*this.core);
@@ -222,7 +236,7 @@ where
         match Again::decide(this.core, &failure, inside) {
             Some(Ok(again)) => {
                 *this.error = Some(error);
-                *this.stage = Rare::some(Stage::Again(again));
+                *this.stage = Stage::Driven(Rare::some(Driven::Again(again)));
                 return self.run_again(context);
             }
             Some(Err(stopped)) => {
@@ -242,19 +256,23 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let this = self.as_mut().project();
-        match this.stage.as_mut() {
-            Some(Stage::Again(_)) => return self.run_again(context),
-            Some(Stage::Driven(_)) => return self.drive(context),
-            _ => (),
-        }
-        match this.stage.take() {
-            Some(Stage::New(settings)) => self.begin(settings, context),
-            Some(Stage::Plain) => {
+        match this.stage {
+            Stage::New(settings) => {
+                let settings = settings.take();
+                *this.stage = Stage::Over;
+                self.begin(settings, context)
+            }
+            Stage::Plain => {
+                *this.stage = Stage::Over;
                 let entered = plain::enter_again(this.core);
                 self.run_plain(entered, context)
             }
+            Stage::Driven(_) => match this.stage.driven() {
+                Some(Driven::Again(_)) => self.run_again(context),
+                _ => self.drive(context),
+            },
             // Polled after it was ready, which a future may answer as it likes.
-            _ => Poll::Pending,
+            Stage::Over => Poll::Pending,
         }
     }
 
@@ -264,7 +282,7 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let mut this = self.as_mut().project();
-        let Some(Stage::Again(again)) = this.stage.as_mut() else {
+        let Some(Driven::Again(again)) = this.stage.driven() else {
             return Poll::Pending;
         };
         let entered = ready!(again.poll_enter(context));
@@ -283,7 +301,7 @@ where
             Poll::Ready(Ok(value)) => {
                 this.copies.clear();
                 again.succeeded();
-                *this.stage = Rare::NONE;
+                *this.stage = Stage::Over;
                 Poll::Ready(Ok(value))
             }
             Poll::Pending if !inside.has_news() => Poll::Pending,
@@ -369,7 +387,7 @@ where
     ) -> Poll<<Self as Future>::Output> {
         let this = self.as_mut().project();
         if let Some(stopped) = engine.take_stopped() {
-            *this.stage = Rare::NONE;
+            *this.stage = Stage::Over;
             return Poll::Ready(Err(stopped.keep(this.classifier, Some(error))));
         }
         *this.error = Some(error);
@@ -382,21 +400,21 @@ where
         engine: Engine<&'r Core>,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
-        let engine = Stage::Driven(Box::new(engine));
-        *self.as_mut().project().stage = Rare::some(engine);
+        let engine = Driven::Engine(Box::new(engine));
+        *self.as_mut().project().stage = Stage::Driven(Rare::some(engine));
         self.drive(context)
     }
 
     /// Runs attempts as the engine says.
     fn drive(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<<Self as Future>::Output> {
         let this = self.project();
-        let Some(Stage::Driven(engine)) = this.stage.as_mut() else {
+        let Some(Driven::Engine(engine)) = this.stage.driven() else {
             return Poll::Pending;
         };
         let (copies, last) = (this.copies, this.error);
         let ended = copies.poll_call(engine, this.classifier, last, context, this.operation);
         if ended.is_ready() {
-            *this.stage = Rare::NONE;
+            *this.stage = Stage::Over;
         }
         ended
     }
