@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p becalm-sim --example intervals` studies a small service under three policies 200 times, each time with other
 //! seeds, and prints for each figure in how many of them its 95 % interval held the truth: that of a study of 2,000 runs, and of a search
-//! with 400 runs of each value. It fails where all figures together are held in fewer than 90 % or in more than 98 %.
+//! with up to 400 runs of a value. It fails where all figures together are held in fewer than 90 % or in more than 98 %.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

@@ -284,10 +284,13 @@ pub enum Tolerance {
     AtLeast,
 }
 
+/// The share of a value that sums of binary fractions may be off by: counts are exact, and their means are not.
+const ROUNDING: f64 = 1e-12;
+
 impl Comparison {
     /// Whether the simulation is right. A value that is not a number never is.
     pub fn holds(&self) -> bool {
-        self.room() >= 0.0
+        self.room() >= -ROUNDING * self.expected.abs()
     }
 
     /// How much further off the value might be; below zero where it does not hold.
@@ -339,11 +342,11 @@ pub struct Plan<'a> {
     pub runs: Option<u32>,
     /// Threads that runs are spread over. They change nothing in the result.
     pub threads: usize,
-    /// Told of the runs that are done, and of how many there will be as far as is known.
+    /// Told of the runs that are done, and of how many there will be as far as is known: by any thread, one at a time.
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
     /// Told how much work a study of contenders, or a search for a policy, will be, before it begins. Default nobody.
     pub foretold: Option<&'a (dyn Fn(&Foretold) + Sync)>,
-    /// Told the verdict on each contender, by its name, as soon as it is known: before any search. Where
+    /// Told the verdict on each contender, by its name, as soon as it is known: before any search, by any thread, in the order of time. Where
     /// nothing bounds a service there is none. Default nobody.
     pub ruled: Option<&'a Ruled<'a>>,
     /// Bytes that all runs at once may hold; a study that needs more is refused. Default 400 MB.
@@ -368,6 +371,30 @@ impl Default for Plan<'_> {
             memory: Ceiling::BYTES,
             patience: None,
             is_quick: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_may_be_off_by_rounding_and_by_no_count() {
+        let holds = |expected, got, tolerance| {
+            let what = String::new();
+            let comparison = Comparison {
+                what,
+                expected,
+                got,
+                tolerance,
+            };
+            comparison.holds()
+        };
+        for tolerance in [Tolerance::Absolute(0.0), Tolerance::AtMost] {
+            assert!(holds(16.0, 16.0 + 4e-15, tolerance));
+            assert!(!holds(16.0, 16.0 + 1e-9, tolerance));
+            assert!(!holds(16.0, f64::NAN, tolerance));
         }
     }
 }

@@ -76,7 +76,7 @@ fn no_entity_repeats_what_another_draws() {
     assert_eq!(all.len(), 20_000);
 }
 
-/// The last layer of a ziggurat has the lowest eight bits 0, and ends in the tail.
+/// The lowest layer of a ziggurat has the lowest eight bits 0, and ends in the tail.
 #[test]
 fn a_draw_at_the_end_of_the_lowest_layer_is_in_the_tail() {
     let end = u64::MAX << 8;

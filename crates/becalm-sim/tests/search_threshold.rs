@@ -90,6 +90,30 @@ fn a_threshold_outside_of_the_range_is_said_to_be_there() {
     assert_eq!((never_survives.low, never_survives.high), (None, Some(1.0)));
 }
 
+/// Four runs survive by luck, and most of the others do not; and the other way round.
+#[test]
+fn at_an_end_of_the_range_the_first_runs_have_not_the_last_word() {
+    let lucky = |asked: &Asked, luck: bool| {
+        let runs = asked.runs.clone();
+        Proportion::of(runs.map(|run| (run < 4) == luck))
+    };
+    let range = Range {
+        runs: 20,
+        ..Range::new(1.0, 8.0)
+    };
+    let high = find(&range, |value, asked| match value {
+        8.0 => lucky(&asked, true),
+        _ => all(&asked, value < 3.0),
+    });
+    assert!(!high.is_above);
+    assert!((2.8..3.2).contains(&high.estimate.unwrap()), "{high:?}");
+    let low = find(&range, |value, asked| match value {
+        1.0 => lucky(&asked, false),
+        _ => all(&asked, value < 3.0),
+    });
+    assert!((2.8..3.2).contains(&low.estimate.unwrap()), "{low:?}");
+}
+
 #[test]
 fn too_few_runs_claim_no_interval() {
     // Five of five is one of 32: far from 2.5 % over twelve values.

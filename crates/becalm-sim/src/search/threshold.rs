@@ -17,12 +17,12 @@ pub struct Range {
     /// How many values are tried at most, at least 3. Default 12: those that a range of 1 : 100
     /// needs to be halved down to the resolution, and four to narrow the interval.
     pub points: u32,
-    /// How many runs a value gets at most. Default 10: the fewest that can show survival to be significant at one of
-    /// ten values.
+    /// How many runs a value gets at most. Default 10: with nine or more that all end alike survival is significant at one of
+    /// twelve values.
     pub runs: u32,
 }
 
-/// Runs that a value gets at first: all the others, where these differ, or where it may be an end of the interval.
+/// Runs that a value gets at first. What needs the others, [`find_beside`] says.
 const FIRST: u32 = 4;
 
 impl Range {
@@ -81,8 +81,9 @@ pub fn find(range: &Range, survive: impl FnMut(f64, Asked) -> Proportion) -> Thr
 /// stay right under any choice: an exact binomial test at each, whose level is 2.5 % divided by the
 /// number of values (C. E. Bonferroni, 1936). It errs on the wide side.
 ///
-/// A value whose first four runs end alike gets no more, unless it may be an end of the interval: that is no test, and says only where to
-/// look next. Of four runs none is significant, so that a test is made of all runs of a value or not at all, and its level holds.
+/// A value whose first four runs end alike gets no more, unless it may be an end of the interval or is one of the range: that is no test,
+/// and says only where to look next. Of four runs none is significant, so that a test is made of all runs of a value or not at all, and
+/// its level holds.
 pub fn find_beside(
     range: &Range,
     known: &[Point],
@@ -109,8 +110,8 @@ pub fn find_beside(
     };
     let high = range.high.max(low);
     let (survived, lost) = search.known_ends(high);
-    let survives_high = lost.is_none() && search.side(high).is_mostly();
-    let survives_low = survives_high || survived.is_some() || search.side(low).is_mostly();
+    let survives_high = lost.is_none() && search.end(high, true);
+    let survives_low = survives_high || survived.is_some() || search.end(low, false);
     if survives_low && !survives_high {
         // A third of the values narrows the interval.
         let (from, to) = (survived.unwrap_or(low), lost.unwrap_or(high));
@@ -174,6 +175,15 @@ impl Search<'_> {
         self.tried.iter().map(|it| it.point).collect()
     }
 
+    /// Whether an end of the range is survived. Where that would be the last word of the search, all runs say it.
+    fn end(&mut self, value: f64, last_word: bool) -> bool {
+        let is_survived = self.side(value).is_mostly();
+        if is_survived != last_word {
+            return is_survived;
+        }
+        self.complete(self.tried.len() - 1).is_mostly()
+    }
+
     /// What the first runs of a value say, or all where those differ.
     fn side(&mut self, value: f64) -> Proportion {
         let first = self.look(value);
@@ -183,13 +193,20 @@ impl Search<'_> {
         self.complete(self.tried.len() - 1)
     }
 
-    /// What all runs of a value say, unless the first say already that they are not significant.
+    /// What all runs of a value say, unless the first leave none that would be significant.
     fn claim(&mut self, value: f64) -> Proportion {
         let first = self.look(value);
-        if !first.is_alike() {
-            return first;
+        let others = self.runs.saturating_sub(first.runs);
+        let with = |successes| {
+            first.and(Proportion {
+                successes,
+                runs: others,
+            })
+        };
+        if with(others).is_above_half(self.error) || with(0).is_below_half(self.error) {
+            return self.complete(self.tried.len() - 1);
         }
-        self.complete(self.tried.len() - 1)
+        first
     }
 
     fn look(&mut self, value: f64) -> Proportion {
@@ -271,8 +288,13 @@ impl Search<'_> {
         for at in order {
             let Point { value, survived } = self.tried[at].point;
             let is_open = if value <= half { !is_above } else { !is_below };
-            if is_open && survived.is_alike() {
-                let survived = self.complete(at);
+            if is_open {
+                let is_alike = survived.is_alike();
+                let survived = if is_alike {
+                    self.complete(at)
+                } else {
+                    survived
+                };
                 is_above |= survived.is_above_half(self.error);
                 is_below |= survived.is_below_half(self.error);
             }

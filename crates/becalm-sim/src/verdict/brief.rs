@@ -31,7 +31,7 @@ impl Brief {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Thoroughness {
-    /// Runs of each case. Default 10: the fewest that can show survival to be significant at a
+    /// Runs of each case. Default 10: with nine or more that all end alike survival is significant at a
     /// value of a search.
     pub runs: u32,
     /// Whether to search for the longest outage and the largest load, or of closed loops the most

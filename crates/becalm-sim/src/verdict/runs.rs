@@ -1,7 +1,7 @@
 //! Who runs a scenario many times, and with which seeds?
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use becalm::rng::{Random, SplitMix64};
@@ -24,6 +24,8 @@ pub struct Runs<'a, R = Run> {
     plan: &'a Plan<'a>,
     /// As many as there are threads: parts of a study that are made side by side share them.
     permits: Permits,
+    /// Parts that are made at present.
+    parts: AtomicUsize,
     /// A run that has to be alone waits for all others.
     alone: RwLock<()>,
     done: Mutex<u64>,
@@ -40,6 +42,7 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
             run,
             plan,
             permits: Permits::of(plan.threads),
+            parts: AtomicUsize::new(0),
             alone: RwLock::new(()),
             done: Mutex::new(0),
             planned: AtomicU64::new(0),
@@ -120,7 +123,20 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         parts: &[J],
         make: impl Fn(&J) -> T + Sync,
     ) -> Vec<T> {
-        each_in_order(parts, self.plan.threads, make)
+        each_in_order(parts, self.plan.threads, |part| {
+            self.parts.fetch_add(1, Ordering::Relaxed);
+            let made = make(part);
+            self.parts.fetch_sub(1, Ordering::Relaxed);
+            made
+        })
+    }
+
+    /// Threads for a batch of runs: those of all parts together are about twice as many as may run, so that none is idle and no system
+    /// runs out of threads.
+    fn workers(&self) -> usize {
+        let parts = self.parts.load(Ordering::Relaxed).max(1);
+        let threads = self.plan.threads;
+        threads.min(2 * threads / parts).max(1)
     }
 
     fn made<T: Send>(
@@ -158,7 +174,7 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
             if is_crowded { None } else { run(seed) }
         };
         let told = |_: usize| self.tell();
-        let mut all = each_in_order_telling(seeds, self.plan.threads, beside, told);
+        let mut all = each_in_order_telling(seeds, self.workers(), beside, told);
         if is_crowded.load(Ordering::Relaxed) {
             for (seed, one) in seeds.iter().zip(&mut all).filter(|it| it.1.is_none()) {
                 let _alone = self.alone.write().unwrap_or_else(PoisonError::into_inner);

@@ -63,7 +63,7 @@ pub(crate) fn study_within(
 ///
 /// # Errors
 ///
-/// It would take more than it may: what makes it so large.
+/// It would take more than it may: what makes it so large, or one of what does.
 pub fn study_with(
     run: impl Fn(&Scenario, u64) -> Recording + Sync,
     brief: &Brief,

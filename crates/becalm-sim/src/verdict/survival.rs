@@ -82,7 +82,7 @@ impl Known {
     }
 }
 
-/// A search for what is survived. `each` is how many runs each value gets.
+/// A search for what is survived. `each` is how many runs a value gets at most.
 pub struct Survival<'a, R> {
     runs: &'a Runs<'a, R>,
     each: u32,

@@ -8,7 +8,7 @@ use super::{Call, CallOptions, FirstTry, attempts_allowed};
 use crate::attempt::Attempt;
 use crate::classify::Failure;
 use crate::decide::{Standing, Wait};
-use crate::guard::{Admission, Pass};
+use crate::guard::{Admission, Pass, Refused};
 use crate::rng::Random;
 use crate::scope::Scope;
 use crate::shared::{HeldRules, Shared};
@@ -35,14 +35,14 @@ impl Repeated {
     ///
     /// For a call that is plain still, not observed, and has heard nothing from below.
     ///
-    /// Errors: why it stops.
+    /// Errors: why it stops, and when the breaker lets a probe through.
     #[inline]
     pub fn decide<R: Random + ?Sized>(
         shared: &Shared,
         now: Instant,
         failure: &Failure,
         random: &mut R,
-    ) -> Result<Self, StopReason> {
+    ) -> Result<Self, Refused> {
         let first = FirstTry::plain(shared);
         let held = shared.hold_rules();
         let rules = shared.rules_of(&held);
@@ -61,13 +61,12 @@ impl Repeated {
             step: 0,
             previous: None,
         };
-        let followed = follow(shared, rules, &standing, heeded, failure, random);
-        let (wait, starts) = followed.map_err(|refused| refused.reason)?;
+        let (wait, starts) = follow(shared, rules, &standing, heeded, failure, random)?;
         // Without a deadline nobody waits for a token.
         let paid = Paid::withdraw(shared, None, now, failure);
         if paid.is_none() {
             shared.stop_waiting();
-            return Err(StopReason::BudgetExhausted);
+            return Err(StopReason::BudgetExhausted.into());
         }
         Ok(Self {
             rules: held,
@@ -212,9 +211,9 @@ mod tests {
                     let decision = whole.on_outcome(NOW, failure.into(), &mut two);
                     let mut repeated = match repeated {
                         Ok(repeated) => repeated,
-                        Err(reason) => {
+                        Err(Refused { reason, until }) => {
                             ours.count_stop(reason);
-                            assert_eq!(decision, Decision::Stop(reason));
+                            assert_eq!((decision, until), (Decision::Stop(reason), None));
                             continue;
                         }
                     };

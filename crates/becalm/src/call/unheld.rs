@@ -34,8 +34,8 @@ impl Unheld {
         Some(Self(first))
     }
 
-    /// Another call like this one, which has nothing above it, that begins now: for a state that hears nothing of
-    /// beginnings.
+    /// Another call like this one that begins now. This one has begun at the top, by the same policy and options, and the state neither
+    /// counts calls that begin nor earns from them.
     #[inline]
     #[must_use]
     pub fn again(&self, now: Instant) -> Self {

@@ -14,8 +14,8 @@ use crate::rng::SplitMix64;
 use crate::scope::{Entered, Scope};
 use crate::time::{Instant, Sleep};
 
-/// A [plain] call whose first attempt has failed, in its wait or in its second attempt. Whatever happens but that attempt's
-/// success, its wait and its pending is an [`Engine`]'s.
+/// A [plain] call whose first attempt has failed, in its wait or in its second attempt. It can wait, pend and succeed; all else is
+/// handed to an [`Engine`].
 pub(super) struct Again<'r> {
     core: &'r Core,
     /// `None` once an engine has taken it.
@@ -58,7 +58,10 @@ impl<'r> Again<'r> {
                 is_executing: false,
                 timer: None,
             })),
-            Err(reason) => Err(plain::stop(core, Story::of_first(*failure, now), reason)),
+            Err(refused) => {
+                let story = Story::of_first(*failure, now);
+                Err(plain::stop(core, story, refused, Some(now)))
+            }
         })
     }
 
@@ -68,7 +71,7 @@ impl<'r> Again<'r> {
             return Poll::Pending; // polled again after a panic
         }
         let shared = &self.core.shared;
-        if !self.repeated.as_ref().is_some_and(Repeated::is_running) {
+        if !self.is_running() {
             ready!(self.poll_wait(context));
         }
         let repeated = self.repeated.as_mut();
@@ -101,6 +104,11 @@ impl<'r> Again<'r> {
         ready!(sleep.as_mut().poll(context));
         self.timer = None;
         Poll::Ready(())
+    }
+
+    /// Whether its second attempt has started.
+    pub fn is_running(&self) -> bool {
+        self.repeated.as_ref().is_some_and(Repeated::is_running)
     }
 
     /// The second attempt.

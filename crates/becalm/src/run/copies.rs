@@ -62,7 +62,7 @@ impl<Fut> Copies<Fut> {
         }
     }
 
-    /// Adds the future of the first attempt: `None` is that of a plain call.
+    /// Adds the future of the only attempt that runs: `None` is the first of a plain call.
     #[inline]
     pub(super) fn start_first(
         self: Pin<&mut Self>,

@@ -1,8 +1,8 @@
 //! What does a call need that succeeds at once? As little as possible: the one fast path.
 //!
 //! A first attempt that is ready at its first poll never makes an [`Engine`], nor does one of a plain
-//! call that fails for good. Whatever else happens (it fails, it pends beside a time limit, it is
-//! dropped) is handed over to one.
+//! call that fails for good, or that succeeds at its second attempt. Whatever else happens (it fails, it
+//! pends beside a time limit, it is dropped) is handed over to one.
 
 use core::task::Waker;
 use core::time::Duration;
@@ -24,7 +24,7 @@ use crate::time::{Cancel, Instant};
 /// itself, and there is nothing to look after but the ratio budget.
 pub(super) mod plain {
     use super::{
-        Begun, Class, Core, Engine, Entered, Failure, FirstTry, Instant, Scope, Settings,
+        Begun, Class, Core, Engine, Entered, Failure, FirstTry, Instant, Refused, Scope, Settings,
         StopReason, Stopped, Story, tell_current,
     };
 
@@ -70,14 +70,15 @@ pub(super) mod plain {
         }
         core.shared.heard().untold();
         let story = Story::of_first(*failure, Instant::ZERO);
-        Some(stop(core, story, StopReason::Permanent))
+        Some(stop(core, story, StopReason::Permanent.into(), None))
     }
 
-    /// The end after its first attempt. No time has passed since that failed.
-    pub fn stop(core: &Core, story: Story, reason: StopReason) -> Stopped {
+    /// The end after its first attempt, which has failed now, if anybody looked at the time.
+    pub fn stop(core: &Core, story: Story, refused: Refused, now: Option<Instant>) -> Stopped {
+        let Refused { reason, until } = refused;
         core.shared.count_stop(reason);
         tell_current(reason);
-        story.end(reason, 1, None, None)
+        story.end(reason, 1, until, now)
     }
 
     /// The engine of what follows its first attempt.

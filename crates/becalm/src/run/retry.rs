@@ -285,13 +285,15 @@ where
         let Some(Driven::Again(again)) = this.stage.driven() else {
             return Poll::Pending;
         };
+        let begins = !again.is_running();
         let entered = ready!(again.poll_enter(context));
         let Some(entered) = entered else {
             let engine = again.engine();
             return engine.map_or(Poll::Pending, |engine| self.go_on(engine, context));
         };
         let attempt = again.attempt();
-        if this.copies.are_none() {
+        // Not where there is no future: its drop may have panicked, and the operation runs once.
+        if begins {
             let start = || (this.operation)(attempt);
             this.copies.as_mut().start_first(Some(attempt), start);
         }
@@ -346,7 +348,7 @@ where
         self.first_ended(engine, attempt, polled, context)
     }
 
-    /// The first attempt has not succeeded at once.
+    /// The only attempt that runs has not succeeded at once.
     #[cold]
     #[inline(never)]
     fn first_ended(
@@ -365,7 +367,7 @@ where
         self.first_failed(engine, error, context)
     }
 
-    /// The first attempt pends beside what an engine looks after.
+    /// The only attempt that runs pends beside what an engine looks after.
     fn first_pends(
         self: Pin<&mut Self>,
         mut engine: Engine<&'r Core>,
@@ -376,7 +378,7 @@ where
         self.go_on(engine, context)
     }
 
-    /// The first attempt has failed, and the engine knows. It is boxed only where it goes on.
+    /// The only attempt that ran has failed, and the engine knows. It is boxed only where it goes on.
     #[cold]
     #[inline(never)]
     fn first_failed(

@@ -1,8 +1,10 @@
 //! Is anything lost where the second attempt of a call has no engine? Beside the same call as a loop by hand, which has one.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::Poll;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use becalm::policy::Mode;
 use becalm::rng::Seed;
@@ -137,6 +139,48 @@ fn it_is_what_the_same_call_is_with_an_engine() {
             assert_eq!(ours, theirs, "{event} {end:?}");
         }
     }
+}
+
+/// The second of them succeeds, and panics as it is dropped.
+struct Spiteful(u32);
+
+impl Future for Spiteful {
+    type Output = Result<u32, Fault>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(if self.0 == 1 {
+            Err(Fault::DOWN)
+        } else {
+            Ok(self.0)
+        })
+    }
+}
+
+impl Drop for Spiteful {
+    fn drop(&mut self) {
+        if self.0 == 2 {
+            std::panic::panic_any("its drop's");
+        }
+    }
+}
+
+#[test]
+fn after_a_panic_in_the_drop_of_its_future_nothing_runs_again() {
+    let clock = FakeSleeper::new();
+    let retrier = policy().builder().sleeper(clock.clone()).build();
+    let retrier = retrier.expect("a valid policy");
+    let runs = Cell::new(0);
+    let mut call = ByHand::new(retrier.retry(|it| {
+        runs.set(runs.get() + 1);
+        Spiteful(it.number())
+    }));
+    assert!(call.run().is_pending());
+    clock.advance_to_next();
+    let hook = Silence::new();
+    assert!(catch_unwind(AssertUnwindSafe(|| call.poll())).is_err());
+    drop(hook);
+    assert!(call.poll().is_pending());
+    assert_eq!(runs.get(), 2);
 }
 
 #[test]
