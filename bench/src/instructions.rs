@@ -41,7 +41,7 @@ pub fn bars() -> Vec<Bar> {
         Bar::at_most_count(
             "instructions of a failure and then a success, over a bare loop",
             or_missed(above(RECOVERY, BARE_RECOVERY)),
-            1750,
+            1850,
         ),
     ]
 }
