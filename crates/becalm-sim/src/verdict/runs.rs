@@ -125,9 +125,9 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
     ) -> Vec<T> {
         each_in_order(parts, self.plan.threads, |part| {
             self.parts.fetch_add(1, Ordering::Relaxed);
-            let made = make(part);
+            let result = make(part);
             self.parts.fetch_sub(1, Ordering::Relaxed);
-            made
+            result
         })
     }
 
