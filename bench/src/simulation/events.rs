@@ -1,5 +1,5 @@
-//! How many instructions does an event of a world take, and how much memory a client? In processes of their own: this very
-//! program, with an argument that nobody else gives.
+//! How many instructions does an event of a world take, and how much memory a client? Measured in processes of their own: this
+//! program starts itself, with an argument that only it uses.
 //!
 //! Callgrind counts two runs, a short and a long one. What the longer took more, over the events that it had more, is an
 //! event's, without the start.
@@ -106,7 +106,7 @@ pub fn run(case: &str, size: &str) -> bool {
     true
 }
 
-/// The entry's own parameters, for so many seconds.
+/// The world of a catalogue entry with its default parameters. It runs for this number of seconds.
 fn of_the_catalogue(name: &str, budget: Option<Budget>, seconds: u32) -> Scenario {
     let entry = catalogue::find(name).expect("an entry of the catalogue");
     let mut parameters = Parameters::of(entry.parameters);

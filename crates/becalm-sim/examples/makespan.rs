@@ -1,8 +1,8 @@
 //! How well does a study keep many workers busy?
 //!
 //! `cargo run --release -p becalm-sim --example makespan` runs a study once, keeps each recording, and makes the study again with 2, 8 and
-//! 32 workers that sleep where they ran, each as long as its events ask for. It prints the time that all runs took together over the time
-//! that passed: so many workers were busy. The order of the runs is that of the shipping code, and no core is needed for a worker.
+//! 32 workers that sleep where they ran, each as long as its events ask for. It prints the time that all runs took together divided by the
+//! time that passed. That is the number of workers that were busy. The shipping code orders the runs, and a worker that sleeps needs no core.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -259,7 +259,7 @@ fn equal_seeds_make_equal_studies() {
     assert_ne!(studied(7).contenders, studied(8).contenders);
 }
 
-/// Its parts are made side by side, each of which has threads of its own to wait in.
+/// A study makes its parts side by side, and each part has threads of its own.
 #[test]
 fn runs_of_all_searches_share_the_threads_and_one_that_does_not_fit_beside_others_is_made_alone() {
     const THREADS: usize = 3;

@@ -83,7 +83,7 @@ pub fn each_in_order_telling<J: Sync, T: Send>(
     results.into_iter().flatten().collect()
 }
 
-/// How many jobs may run at once, whoever starts them: a counting semaphore (E. W. Dijkstra, *Cooperating sequential processes*,
+/// Limits how many jobs run at once, in all parts of a program together: a counting semaphore (E. W. Dijkstra, *Cooperating sequential processes*,
 /// EWD 123, 1965).
 #[derive(Debug)]
 pub struct Permits {

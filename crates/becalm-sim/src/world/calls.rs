@@ -192,7 +192,7 @@ impl<T: Tracer> World<'_, T> {
         here.is_awaited = false;
         let (call, number, answer, next_copy) =
             (here.call, here.number, here.answer, here.next_copy);
-        // The service has nothing to do with it any more, and now nobody has.
+        // The service has answered and the client has the answer, so nothing refers to the request any more.
         self.requests.free(request);
         self.unlink(call, request, next_copy);
         if answer == Answer::Success && matches!(self.calls[call].stage, Stage::First(_)) {

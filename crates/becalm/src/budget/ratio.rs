@@ -192,7 +192,7 @@ impl RatioBudget {
         self.pay(now).map(Withdrawal::of_micros)
     }
 
-    /// The millionths that a retry pays, if there are so many.
+    /// Pays for a retry and returns the millionths paid. `None` where the balance is too small.
     pub(super) fn pay(&self, now: Instant) -> Option<u64> {
         let mut is_bounded = true;
         let paid = change(&self.word, |word| {

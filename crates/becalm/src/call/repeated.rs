@@ -62,7 +62,7 @@ impl Repeated {
             previous: None,
         };
         let (wait, starts) = follow(shared, rules, &standing, heeded, failure, random)?;
-        // Without a deadline nobody waits for a token.
+        // A plain call has no deadline, so it does not wait for a token.
         let paid = Paid::withdraw(shared, None, now, failure);
         if paid.is_none() {
             shared.stop_waiting();

@@ -6,7 +6,7 @@ use super::Event;
 /// into buckets.
 const MOST_MOVED: usize = 256;
 
-/// Among so many, they are moved one by one: that takes less time than to search for the place and to call for a move.
+/// Up to this number of events are moved one by one. That is faster than a binary search and a call of `memmove`.
 const FEW: usize = 32;
 
 /// The next events, sorted: all that are due up to some time.

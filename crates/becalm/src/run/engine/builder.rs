@@ -112,7 +112,7 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
         engine
     }
 
-    /// Of a call of which nothing but its state is known.
+    /// Makes an engine around this call. Its other fields have their defaults.
     #[inline]
     fn of_call(core: H, call: Call<Held<H>>) -> Self {
         Self {
