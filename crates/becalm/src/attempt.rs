@@ -45,6 +45,7 @@ impl Attempt {
     }
 
     #[cfg(feature = "std")]
+    #[inline]
     pub(crate) fn after_timeouts(mut self, timeouts: u32) -> Self {
         self.label |= u64::from(timeouts.min(255)) << TIMEOUTS;
         self

@@ -105,7 +105,8 @@ impl DelayRule {
 /// delay goes there or one tick further in, at the odds of its distance from that end: the window
 /// is moved to the tick, by less than one, instead of piling up on it. Where fewer than two ticks
 /// lie in the window, the delay stays as it was drawn.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "see `call::landing::follow`")]
 pub(crate) fn round_to_tick<R: Random + ?Sized>(
     delay: u64,
     low: u64,

@@ -58,9 +58,10 @@ pub fn uniform<R: Random + ?Sized>(random: &mut R, low: u64, high: u64) -> u64 {
     if high <= low {
         return low;
     }
-    let width = u128::from(high - low) + 1;
-    let offset = ((u128::from(random.next_u64()) * width) >> 64) as u64;
-    low + offset
+    let bits = u128::from(random.next_u64());
+    // Times the width, which may be 2^64.
+    let product = bits * u128::from(high - low) + bits;
+    low + (product >> 64) as u64
 }
 
 #[cfg(feature = "std")]

@@ -183,6 +183,7 @@ mod striped {
             cell(self.0.get_or_make(Box::default), thread)
         }
 
+        #[inline]
         pub fn sum(&self) -> u64 {
             let Some(cells) = self.0.get() else { return 0 };
             cells.iter().map(|it| it.0.sum()).sum()

@@ -245,9 +245,27 @@ impl Budgets {
         }
     }
 
+    /// A call has succeeded. What it had paid last is asked for only where a kind wants to know: it is large to move.
+    #[inline]
+    pub(crate) fn succeeded(&self, last: impl FnOnce() -> Option<Withdrawal>) {
+        if self.others.get().is_none() {
+            return;
+        }
+        let last = last();
+        for (_, account) in self.others(Kinds::HEARING) {
+            account.call_succeeded(last.is_none());
+        }
+        if let Some(last) = last {
+            self.ended(&last, true);
+        }
+    }
+
     /// A retry has ended that did start.
     #[inline]
-    fn ended(&self, receipt: &Receipt, succeeded: bool) {
+    fn ended(&self, withdrawal: &Withdrawal, succeeded: bool) {
+        let Some(receipt) = withdrawal.receipt() else {
+            return;
+        };
         for (kind, account) in self.others(receipt.paid.and(Kinds::HEARING)) {
             account.ended(receipt.generation, receipt.taken[kind as usize], succeeded);
         }
@@ -338,7 +356,9 @@ impl RetryBudget for Budgets {
     }
 
     fn refund(&self, withdrawal: Withdrawal) {
-        self.give_back(withdrawal.receipt());
+        if let Some(receipt) = withdrawal.receipt() {
+            self.give_back(receipt);
+        }
     }
 
     /// Of the emptiest kind.
@@ -378,22 +398,13 @@ impl RetryBudget for Budgets {
         }
     }
 
-    #[inline]
     fn on_success(&self, _now: Instant, last: Option<Withdrawal>) {
-        if self.others.get().is_none() {
-            return;
-        }
-        for (_, account) in self.others(Kinds::HEARING) {
-            account.call_succeeded(last.is_none());
-        }
-        if let Some(last) = last {
-            self.ended(last.receipt(), true);
-        }
+        self.succeeded(|| last);
     }
 
     #[inline]
     fn spent(&self, withdrawal: Withdrawal) {
-        self.ended(withdrawal.receipt(), false);
+        self.ended(&withdrawal, false);
     }
 }
 

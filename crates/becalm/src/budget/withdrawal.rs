@@ -8,10 +8,14 @@ use super::kind::{Kind, Kinds};
 /// than it took, and nothing to a kind that counts anew since.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a withdrawal is spent when the retry starts, and refunded when it does not"]
-pub struct Withdrawal {
-    /// What the ratio, or a foreign budget, gave.
-    micros: u64,
-    receipt: Receipt,
+pub struct Withdrawal(Taken);
+
+#[derive(Debug, PartialEq, Eq)]
+enum Taken {
+    /// Of a ratio by itself, or of a foreign budget: millionths of a token.
+    Micros(u64),
+    /// Of a set.
+    Receipt(Receipt),
 }
 
 /// Which kinds of a set gave something, and what else they must know to take it back.
@@ -27,38 +31,40 @@ pub(super) struct Receipt {
 impl Withdrawal {
     /// A withdrawal of this many millionths of a token.
     pub const fn of_micros(micros: u64) -> Self {
-        Self {
-            micros,
-            receipt: Receipt {
-                generation: 0,
-                paid: Kinds::NONE,
-                taken: [0; Kind::ALL.len()],
-            },
-        }
+        Self(Taken::Micros(micros))
     }
 
     pub(super) const fn of_receipt(receipt: Receipt) -> Self {
-        // A retry is a token of every kind but one, which has its own price.
-        let tokens = if receipt.paid.has(Kind::Tokens) {
-            receipt.taken[Kind::Tokens as usize] as u64
-        } else if receipt.paid.is_none() {
-            0
-        } else {
-            1
-        };
-        Self {
-            micros: tokens * 1_000_000,
-            receipt,
-        }
+        Self(Taken::Receipt(receipt))
     }
 
     /// How many millionths of a token were taken: what [`Tokens`](super::Tokens) asked, if they
     /// were asked, or one token. 0 where nothing is taken.
     pub const fn micros(&self) -> u64 {
-        self.micros
+        match &self.0 {
+            Taken::Micros(micros) => *micros,
+            Taken::Receipt(receipt) => receipt.tokens() * 1_000_000,
+        }
     }
 
-    pub(super) const fn receipt(&self) -> &Receipt {
-        &self.receipt
+    /// What a set gave; `None` of what another budget gave.
+    pub(super) const fn receipt(&self) -> Option<&Receipt> {
+        match &self.0 {
+            Taken::Receipt(receipt) => Some(receipt),
+            Taken::Micros(_) => None,
+        }
+    }
+}
+
+impl Receipt {
+    /// A retry is a token of every kind but one, which has its own price.
+    const fn tokens(&self) -> u64 {
+        if self.paid.has(Kind::Tokens) {
+            self.taken[Kind::Tokens as usize] as u64
+        } else if self.paid.is_none() {
+            0
+        } else {
+            1
+        }
     }
 }

@@ -1,7 +1,5 @@
 //! What is there to know of a call before anything has failed?
 
-use core::time::Duration;
-
 use super::options::CallOptions;
 #[cfg(feature = "std")]
 use crate::attempt::{Attempt, remaining};
@@ -64,7 +62,7 @@ impl FirstTry {
         }
         if own != u64::MAX {
             let start = started.unwrap_or(Instant::ZERO);
-            deadline = deadline.min(start.after(Duration::from_nanos(own)));
+            deadline = deadline.min(start.after_nanos(own));
         }
         Self {
             above,
@@ -144,7 +142,7 @@ impl FirstTry {
                 return None; // over before it begins
             }
             let started = now();
-            first.deadline = Instant::from_nanos(started.as_nanos().saturating_add(own));
+            first.deadline = started.after_nanos(own);
             first.started = Some(started);
         }
         Some((

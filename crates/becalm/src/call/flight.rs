@@ -218,11 +218,15 @@ pub(crate) struct Flight {
 /// A token, and whose it is if not the call's own retrier's.
 #[derive(Debug)]
 pub(crate) struct Paid {
-    /// Nothing where it is paid for together.
-    token: Withdrawal,
+    token: Token,
     payer: Option<Arc<Shared>>,
+}
+
+#[derive(Debug)]
+enum Token {
+    Own(Withdrawal),
     /// What it is paid for together with others.
-    loss: Option<Loss>,
+    Together(Loss),
 }
 
 impl Paid {
@@ -235,23 +239,22 @@ impl Paid {
         failure: &Failure,
     ) -> Option<Self> {
         let from = payer.as_deref().unwrap_or(own);
-        let loss = failure.loss;
-        let token = match loss {
-            None => from.withdraw(now, failure)?,
+        let token = match failure.loss {
+            None => Token::Own(from.withdraw(now, failure)?),
             Some(loss) => {
                 from.withdraw_together(loss, now, failure)?;
-                Withdrawal::of_micros(0)
+                Token::Together(loss)
             }
         };
-        Some(Self { token, payer, loss })
+        Some(Self { token, payer })
     }
 
     /// The retry never started.
     pub fn refund(self, own: &Shared) {
         let from = self.payer.as_deref().unwrap_or(own);
-        match self.loss {
-            None => from.refund(self.token),
-            Some(loss) => from.refund_together(loss),
+        match self.token {
+            Token::Own(token) => from.refund(token),
+            Token::Together(loss) => from.refund_together(loss),
         }
     }
 
@@ -274,9 +277,9 @@ impl Paid {
 
     fn has_started(self, own: &Shared) {
         let from = self.payer.as_deref().unwrap_or(own);
-        match self.loss {
-            None => from.spent(self.token),
-            Some(loss) => {
+        match self.token {
+            Token::Own(token) => from.spent(token),
+            Token::Together(loss) => {
                 if let Some(token) = from.end_together(loss) {
                     from.spent(token);
                 }
@@ -288,7 +291,13 @@ impl Paid {
     #[inline]
     pub fn succeeded(self, own: &Shared, now: impl FnOnce() -> Instant) {
         let from = self.payer.as_deref().unwrap_or(own);
-        let together = self.loss.and_then(|loss| from.end_together(loss));
-        from.on_success(now, Some(together.unwrap_or(self.token)));
+        match self.token {
+            Token::Own(token) => from.on_success(now, || Some(token)),
+            Token::Together(loss) => {
+                // Nothing, unless it is the first of them to end.
+                let token = from.end_together(loss).unwrap_or(Withdrawal::of_micros(0));
+                from.on_success(now, || Some(token));
+            }
+        }
     }
 }

@@ -123,7 +123,7 @@ impl<H: AsRef<Shared>> Call<H> {
             previous: self.previous,
         };
         let followed = follow(shared, rules, &standing, heeded, failure, random);
-        let (wait, starts) = followed.map_err(|refused| {
+        let wait = followed.map_err(|refused| {
             self.next_probe = refused.until;
             refused.reason
         })?;
@@ -138,7 +138,7 @@ impl<H: AsRef<Shared>> Call<H> {
                 return Err(StopReason::BudgetExhausted);
             }
             let before = self.patience.take();
-            let patience = Patience::begin(before, standing, wait, failure, starts);
+            let patience = Patience::begin(before, standing, wait, failure);
             self.patience = Some(patience);
         }
         (self.step, self.previous) = (wait.step, wait.previous);
@@ -423,11 +423,15 @@ pub(super) fn heeded(
     None
 }
 
-/// The retry that follows a failure, with its place in the waiting room, and when it starts: the token is asked for last.
+/// The wait before the retry that follows a failure, with its place in the waiting room: the token is asked for last.
 /// `heeded` is what a layer below has told, if that ends the call.
 ///
 /// Errors: why none follows.
-#[inline]
+#[inline(always)]
+#[allow(
+    clippy::inline_always,
+    reason = "out of line, where a call stands goes through memory: a failure takes some 100 instructions more"
+)]
 pub(super) fn follow<R: Random + ?Sized>(
     shared: &Shared,
     rules: &Rules,
@@ -435,17 +439,16 @@ pub(super) fn follow<R: Random + ?Sized>(
     heeded: Option<StopReason>,
     failure: &Failure,
     random: &mut R,
-) -> Result<(Wait, Instant), Refused> {
+) -> Result<Wait, Refused> {
     let wait = decide(rules, at, failure, random)?;
-    let starts = at.now.after(Duration::from_nanos(wait.delay));
-    shared.guards().would_admit(starts)?;
+    shared.guards().would_admit(wait.ends(at.now))?;
     if let Some(reason) = heeded {
         return Err(reason.into());
     }
     if !shared.start_waiting(rules.policy.max_waiting) {
         return Err(StopReason::TooManyWaiting.into());
     }
-    Ok((wait, starts))
+    Ok(wait)
 }
 
 /// Dropped, a call returns what it holds.

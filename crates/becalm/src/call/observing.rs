@@ -7,7 +7,6 @@
 
 use alloc::vec::Vec;
 use core::task::Waker;
-use core::time::Duration;
 
 use super::Call;
 use super::first_try::FirstTry;
@@ -72,9 +71,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let own = self.options.deadline.map(nanos);
         let own = own.unwrap_or_else(|| self.handle.as_ref().deadline());
         match started {
-            Some(started) if own != u64::MAX => {
-                deadline.min(started.after(Duration::from_nanos(own)))
-            }
+            Some(started) if own != u64::MAX => deadline.min(started.after_nanos(own)),
             _ => deadline,
         }
     }
@@ -179,7 +176,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let longest = self.handle.as_ref().attempt_timeout();
         let timeout = match longest {
             u64::MAX => Instant::NEVER,
-            longest => started.after(Duration::from_nanos(longest)),
+            longest => started.after_nanos(longest),
         };
         let at = deadline.min(timeout);
         (at != Instant::NEVER).then_some((at, deadline <= timeout))

@@ -33,14 +33,14 @@ pub(super) fn may_wait(rules: &Rules, deadline: Instant) -> bool {
 }
 
 impl Patience {
-    /// The retry after this failure finds no token, and would have started at this time.
+    /// The retry after this failure, and this wait, finds no token.
     pub fn begin(
         before: Option<Box<Self>>,
         standing: Standing,
         wait: Wait,
         failure: &Failure,
-        due: Instant,
     ) -> Box<Self> {
+        let due = wait.ends(standing.now);
         // A hint that starts the backoff again starts the draws again.
         let standing = Standing {
             step: wait.step.saturating_sub(1),
@@ -115,7 +115,7 @@ impl<H: AsRef<Shared>> Call<H> {
             ..patience.standing
         };
         let delay = asks_again(rules, &standing, &patience.failure, random)?;
-        let asks_at = now.after(Duration::from_nanos(delay));
+        let asks_at = now.after_nanos(delay);
         patience.waiting = Some((due, asks_at));
         if let Err(refused) = shared.guards().would_admit(asks_at) {
             self.next_probe = refused.until;

@@ -61,7 +61,7 @@ impl Repeated {
             step: 0,
             previous: None,
         };
-        let (wait, starts) = follow(shared, rules, &standing, heeded, failure, random)?;
+        let wait = follow(shared, rules, &standing, heeded, failure, random)?;
         // A plain call has no deadline, so it does not wait for a token.
         let paid = Paid::withdraw(shared, None, now, failure);
         if paid.is_none() {
@@ -71,7 +71,7 @@ impl Repeated {
         Ok(Self {
             rules: held,
             wait,
-            starts,
+            starts: wait.ends(now),
             paid,
             may_repeat: first.may_repeat,
             is_running: false,
@@ -89,6 +89,7 @@ impl Repeated {
     }
 
     /// Whether it has started.
+    #[inline]
     pub fn is_running(&self) -> bool {
         self.is_running
     }
@@ -105,6 +106,7 @@ impl Repeated {
     }
 
     /// The attempt as the operation sees it, after this many that have timed out.
+    #[inline]
     pub fn attempt(timeouts: u32) -> Attempt {
         Attempt::new(2, u64::MAX, u64::MAX, None).after_timeouts(timeouts)
     }
@@ -117,8 +119,8 @@ impl Repeated {
     /// It has succeeded, in a call that is plain still.
     #[inline]
     pub fn succeeded(&mut self, shared: &Shared) {
+        shared.earn(false, None);
         if let Some(paid) = self.paid.take() {
-            shared.earn(false, None);
             paid.succeeded(shared, || Instant::ZERO);
         }
     }

@@ -42,7 +42,7 @@ impl Unheld {
         let mut first = self.0;
         if first.deadline != Instant::NEVER {
             let lasts = first.deadline.as_nanos() - first.start().as_nanos();
-            first.deadline = Instant::from_nanos(now.as_nanos().saturating_add(lasts));
+            first.deadline = now.after_nanos(lasts);
         }
         first.started = Some(now);
         Self(first)

@@ -82,7 +82,8 @@ pub(crate) struct Standing {
 }
 
 /// The decision, but for what is shared: waiting room and budget.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "see `call::landing::follow`")]
 pub(crate) fn decide<R: Random + ?Sized>(
     rules: &Rules,
     at: &Standing,

@@ -19,6 +19,13 @@ pub(crate) struct Wait {
     pub previous: Option<u64>,
 }
 
+impl Wait {
+    /// When it is over, if it begins now.
+    pub fn ends(&self, now: Instant) -> Instant {
+        now.after_nanos(self.delay)
+    }
+}
+
 /// The longest wait that still ends before the deadline; `None` where none does.
 fn longest_before_deadline(at: &Standing) -> Option<u64> {
     if at.deadline == Instant::NEVER {
@@ -28,58 +35,84 @@ fn longest_before_deadline(at: &Standing) -> Option<u64> {
     left.checked_sub(1)
 }
 
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "see `call::landing::follow`")]
 pub(super) fn wait<R: Random + ?Sized>(
     rules: &Rules,
     at: &Standing,
     failure: &Failure,
     random: &mut R,
 ) -> Result<Wait, StopReason> {
-    let room = longest_before_deadline(at);
-    let throttled = failure.class == Class::Throttled;
-    match hint(rules, failure) {
+    if failure.hint.is_some() {
+        if let Some(wait) = wait_as_told(rules, *at, failure, random)? {
+            return Ok(wait);
+        }
+    }
+    let (drawn, delay) = computed(rules, at, failure, random);
+    if longest_before_deadline(at).is_none_or(|room| delay > room) {
+        return Err(StopReason::DeadlineExceeded);
+    }
+    Ok(Wait {
+        delay,
+        step: at.step.saturating_add(1),
+        previous: Some(drawn),
+    })
+}
+
+/// The wait that the server has asked for, if it names one that the policy heeds. Out of line: most failures bring no hint.
+#[inline(never)]
+fn wait_as_told<R: Random + ?Sized>(
+    rules: &Rules,
+    at: Standing,
+    failure: &Failure,
+    random: &mut R,
+) -> Result<Option<Wait>, StopReason> {
+    let room = longest_before_deadline(&at);
+    let (drawn, low, high) = match hint(rules, failure) {
         Some(Hint::Exactly(delay)) => {
             let (delay, room) = fitting(rules, delay, room)?;
-            Ok(Wait {
-                delay: round_to_tick(delay, delay, room, rules.tick, random),
+            let starts_again = Wait {
+                delay,
                 step: 0,
                 previous: None,
-            })
+            };
+            (starts_again, delay, room)
         }
         Some(Hint::AtLeast(hint)) => {
             let (hint, room) = fitting(rules, hint, room)?;
-            let over = rules.delay.ceiling(at.step, throttled).max(hint / 10);
+            let over = rules.delay.ceiling(at.step, is_throttled(failure));
+            let over = over.max(hint / 10);
             let drawn = uniform(random, hint, room.min(hint.saturating_add(over)));
-            let delay = round_to_tick(drawn, hint, room, rules.tick, random);
-            Ok(hinted(at, delay))
+            (hinted(&at, drawn), hint, room)
         }
         Some(Hint::Spread { after, over }) => {
             let (after, room) = fitting(rules, after, room)?;
             let high = room.min(after.saturating_add(nanos(over)));
             let drawn = uniform(random, after, high);
-            let delay = round_to_tick(drawn, after, high, rules.tick, random);
-            Ok(hinted(at, delay))
+            (hinted(&at, drawn), after, high)
         }
-        Some(Hint::Stop | Hint::Below(_)) | None => {
-            let (drawn, delay) = computed(rules, at, throttled, random);
-            if room.is_none_or(|room| delay > room) {
-                return Err(StopReason::DeadlineExceeded);
-            }
-            Ok(Wait {
-                delay,
-                step: at.step.saturating_add(1),
-                previous: Some(drawn),
-            })
-        }
-    }
+        Some(Hint::Stop | Hint::Below(_)) | None => return Ok(None),
+    };
+    Ok(Some(Wait {
+        delay: round_to_tick(drawn.delay, low, high, rules.tick, random),
+        ..drawn
+    }))
+}
+
+fn is_throttled(failure: &Failure) -> bool {
+    failure.class == Class::Throttled
 }
 
 /// The backoff's own wait, as drawn and as rounded.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "see `call::landing::follow`")]
 fn computed<R: Random + ?Sized>(
     rules: &Rules,
     at: &Standing,
-    throttled: bool,
+    failure: &Failure,
     random: &mut R,
 ) -> (u64, u64) {
+    let throttled = is_throttled(failure);
     let drawn = rules.delay.draw(at.step, throttled, at.previous, random);
     let (floor, cap) = (rules.delay.floor, rules.delay.cap);
     let delay = round_to_tick(drawn, floor, cap, rules.tick, random);
@@ -98,7 +131,7 @@ pub(crate) fn asks_again<R: Random + ?Sized>(
     failure: &Failure,
     random: &mut R,
 ) -> Result<u64, StopReason> {
-    let (_, delay) = computed(rules, at, failure.class == Class::Throttled, random);
+    let (_, delay) = computed(rules, at, failure, random);
     let delay = delay.max(BETWEEN_ASKS);
     let room = longest_before_deadline(at).filter(|room| delay <= *room);
     room.map_or(Err(StopReason::BudgetExhausted), |_| Ok(delay))

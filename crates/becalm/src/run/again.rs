@@ -39,6 +39,9 @@ impl<'r> Again<'r> {
         inside: Scope,
     ) -> Option<Result<Box<Self>, Stopped>> {
         let Core { shared, host } = core;
+        if let Some(stopped) = plain::stopped(core, failure, inside) {
+            return Some(Err(stopped));
+        }
         if inside.has_news() || shared.plain().is_none() || shared.observes() {
             return None;
         }
@@ -107,16 +110,19 @@ impl<'r> Again<'r> {
     }
 
     /// Whether its second attempt has started.
+    #[inline]
     pub fn is_running(&self) -> bool {
         self.repeated.as_ref().is_some_and(Repeated::is_running)
     }
 
     /// The second attempt.
+    #[inline]
     pub fn attempt(&self) -> Attempt {
         Repeated::attempt(u32::from(is_timeout(&self.failed.0)))
     }
 
     /// What was executed has returned.
+    #[inline]
     pub fn leave(&mut self, entered: Entered) -> Scope {
         self.is_executing = false;
         entered.leave()
@@ -140,6 +146,7 @@ impl<'r> Again<'r> {
 
     /// The engine of what follows.
     #[cold]
+    #[inline(never)] // keeps a success small
     pub fn engine(&mut self) -> Option<Engine<&'r Core>> {
         let repeated = self.repeated.take()?;
         let is_executing = core::mem::take(&mut self.is_executing);

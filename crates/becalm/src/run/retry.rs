@@ -230,9 +230,6 @@ where
         this.copies.as_mut().clear();
         let attempt = FirstTry::plain_attempt();
         let (failure, shown) = this.classifier.judge(attempt, &error);
-        if let Some(stopped) = plain::stopped(this.core, &failure, inside) {
-            return Poll::Ready(Err(stopped.keep(this.classifier, Some(error))));
-        }
         match Again::decide(this.core, &failure, inside) {
             Some(Ok(again)) => {
                 *this.error = Some(error);

@@ -36,7 +36,7 @@ impl Shared {
     pub(crate) fn succeeded(&self, is_probe: bool, now: Option<Instant>) {
         self.earn(is_probe, now);
         if self.wants(HEARS_CALLS) {
-            self.on_success(|| now.unwrap_or(Instant::ZERO), None);
+            self.on_success(|| now.unwrap_or(Instant::ZERO), || None);
         }
     }
 
@@ -64,10 +64,14 @@ impl Shared {
 
     /// A call has succeeded; `last` is what it had paid last. The kinds of the policy's budget want no time of it.
     #[inline]
-    pub(crate) fn on_success(&self, now: impl FnOnce() -> Instant, last: Option<Withdrawal>) {
+    pub(crate) fn on_success(
+        &self,
+        now: impl FnOnce() -> Instant,
+        last: impl FnOnce() -> Option<Withdrawal>,
+    ) {
         match &self.given.budget {
-            Some(budget) => budget.on_success(now(), last),
-            None => self.budgets.on_success(Instant::ZERO, last),
+            Some(budget) => budget.on_success(now(), last()),
+            None => self.budgets.succeeded(last),
         }
     }
 
@@ -83,11 +87,14 @@ impl Shared {
     #[inline]
     pub(crate) fn failed(&self, rules: &Rules, now: Instant, failure: &Failure) {
         let class = rules.class_of(failure);
-        if class == failure.class {
-            self.on_failure(now, failure);
+        let listed;
+        let failure = if class == failure.class {
+            failure
         } else {
-            self.on_failure(now, &Failure { class, ..*failure });
-        }
+            listed = Failure { class, ..*failure };
+            &listed
+        };
+        self.on_failure(now, failure);
     }
 
     /// A retry that was paid for has ended without success.

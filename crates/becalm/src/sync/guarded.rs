@@ -78,7 +78,14 @@ impl Flag {
         held.ok().map(|_| Held(&self.0))
     }
 
+    #[inline]
     fn hold(&self) -> Held<'_> {
+        self.try_hold().unwrap_or_else(|| self.hold_next())
+    }
+
+    /// Holds it after those who do.
+    #[cold]
+    fn hold_next(&self) -> Held<'_> {
         let mut tries = 0_u32;
         loop {
             if let Some(held) = self.try_hold() {

@@ -29,7 +29,12 @@ impl Instant {
     /// The point this much later.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
-        Self(self.0.saturating_add(nanos(duration)))
+        self.after_nanos(nanos(duration))
+    }
+
+    /// The point this many nanoseconds later.
+    pub(crate) const fn after_nanos(self, nanos: u64) -> Self {
+        Self(self.0.saturating_add(nanos))
     }
 
     /// The point this much earlier; the clock's zero where that is later.

@@ -1,6 +1,7 @@
 //! Is what an observed call is told what enforcing decides? Two states of one policy live through the same
 //! history, and after every step of it they are the same.
 
+use core::time::Duration;
 use std::format;
 use std::string::String;
 use std::vec::Vec;
