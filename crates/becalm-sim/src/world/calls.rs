@@ -210,20 +210,38 @@ impl<T: Tracer> World<'_, T> {
 
     pub(super) fn decide(&mut self, at: u32, number: u32, verdict: Verdict) {
         let now = self.now();
-        if let Stage::First(first) = self.calls[at].stage {
-            self.make_whole(at, first);
-        }
         let slot = &mut self.calls[at];
-        let Some(call) = whole(&mut self.wholes, slot.stage) else {
-            return;
-        };
         let stream = stream_of(&mut self.populations, &mut self.services, slot.source);
         let mut random = Draws::<T> {
             stream,
             bits: &mut self.bits,
             listener: PhantomData,
         };
-        let decision = call.on_outcome_of(number, now, verdict, &mut random);
+        let decision = match (slot.stage, verdict) {
+            (Stage::First(first), Verdict::Failure(failure)) => {
+                // What a call shares matters from here on.
+                let line = &self.plan.lines[slot.line as usize];
+                let made = &self.plan.made;
+                let shared = self.owners.state(slot.owner, made, &line.fresh);
+                // Its deadline was fixed at its beginning.
+                let mut options = line.options;
+                options.priority = slot.priority;
+                match first.failed(shared, options, now, &failure, &mut random) {
+                    Ok((delay, call)) => {
+                        slot.shared = Some(shared);
+                        slot.stage = Stage::Whole(self.wholes.insert(Some(call)));
+                        Decision::RetryIn(delay)
+                    }
+                    Err(reason) => Decision::Stop(reason),
+                }
+            }
+            (stage, verdict) => {
+                let Some(call) = whole(&mut self.wholes, stage) else {
+                    return;
+                };
+                call.on_outcome_of(number, now, verdict, &mut random)
+            }
+        };
         self.tell(at, Step::Decided(number, verdict, decision));
         match decision {
             Decision::Done => self.finish(at, Ok(())),
@@ -262,25 +280,6 @@ impl<T: Tracer> World<'_, T> {
         }
         self.tell(at, Step::Decided(1, Verdict::Success, Decision::Done));
         self.finish(at, Ok(()));
-    }
-
-    /// What a call shares matters from here on, and so does all that it knows.
-    fn make_whole(&mut self, at: u32, first: Unheld) {
-        let slot = &mut self.calls[at];
-        let line = &self.plan.lines[slot.line as usize];
-        // Its deadline was fixed at its beginning.
-        let mut options = line.options;
-        options.priority = slot.priority;
-        let made = &self.plan.made;
-        let shared = self.owners.state(slot.owner, made, &line.fresh);
-        slot.shared = Some(shared);
-        let place = match self.wholes.reuse() {
-            Some(place) => place,
-            None => self.wholes.insert(None),
-        };
-        // Made where it stays: it is large.
-        self.wholes[place].get_or_insert_with(|| first.into_call(shared, options));
-        slot.stage = Stage::Whole(place);
     }
 
     /// What there is of a call is gone, and what it holds goes back.

@@ -263,13 +263,7 @@ impl<H: AsRef<Shared>> Call<H> {
         failure: &Failure,
         random: &mut R,
     ) {
-        let class = if failure.healthy {
-            Class::Permanent
-        } else {
-            failure.class
-        };
-        let ended = Ended::Failure(class, failure.effect);
-        let paid = self.land(number, ended, &|| now, random);
+        let paid = self.land(number, ended_by(failure), &|| now, random);
         let shared = self.handle.as_ref();
         Paid::spent(paid, shared);
         // The payer of a retry hears of the failure first.
@@ -403,6 +397,17 @@ impl<H: AsRef<Shared>> Call<H> {
         self.give_back();
         self.leave();
     }
+}
+
+/// What the guards hear of a failure.
+#[inline]
+pub(super) fn ended_by(failure: &Failure) -> Ended {
+    let class = if failure.healthy {
+        Class::Permanent
+    } else {
+        failure.class
+    };
+    Ended::Failure(class, failure.effect)
 }
 
 /// What a layer below has told without forbidding, if that is heeded. Asked once for each attempt that fails.

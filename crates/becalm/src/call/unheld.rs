@@ -1,10 +1,19 @@
 //! What does a driver of very many calls keep of one whose first attempt succeeds? Less than a [`Call`].
 
-use super::{Call, CallOptions, Course, FirstTry};
+use core::time::Duration;
+
+use super::flight::Paid;
+use super::landing::{ended_by, follow, heeded};
+use super::patience::{Patience, may_wait};
+use super::{Call, CallOptions, Course, FirstTry, attempts_allowed, payer};
 use crate::attempt::remaining;
-use crate::guard::Pass;
+use crate::classify::Failure;
+use crate::decide::Standing;
+use crate::guard::{Admission, Pass};
+use crate::rng::Random;
 use crate::scope::Scope;
 use crate::shared::Shared;
+use crate::stop::StopReason;
 use crate::time::Instant;
 
 /// A call whose first attempt runs, and which holds nothing: it asks no guard, and no budget counts it.
@@ -66,12 +75,69 @@ impl Unheld {
         self.0.inside(shared, 1)
     }
 
-    /// The call, its first attempt running. The options are those that it began with.
-    pub fn into_call<H: AsRef<Shared>>(self, handle: H, options: CallOptions) -> Call<H> {
-        let mut call = Call::of_flight(handle, options, self.0, Pass::default(), false);
+    /// The attempt has failed: how long the call waits, and the call, if it goes on. The options are those that it began with.
+    ///
+    /// # Errors
+    ///
+    /// Why it stops, as [`Call::on_outcome`] says it. Such a call is never made.
+    #[inline]
+    pub fn failed<H: AsRef<Shared>, R: Random + ?Sized>(
+        self,
+        handle: H,
+        options: CallOptions,
+        now: Instant,
+        failure: &Failure,
+        random: &mut R,
+    ) -> Result<(Duration, Call<H>), StopReason> {
+        let shared = handle.as_ref();
+        let held = shared.hold_rules();
+        let rules = shared.rules_of(&held);
+        let (above, deadline) = (self.0.above, self.0.deadline);
+        let (ended, draw) = (ended_by(failure), || random.next_u64());
+        let guards = shared.guards();
+        guards.finish(&mut Pass::default(), ended, || now, draw);
+        let payer = payer(rules.policy.nested, above, shared.clock());
+        payer
+            .as_deref()
+            .unwrap_or(shared)
+            .failed(rules, now, failure);
+        let stopped = |reason| {
+            shared.count_stop(reason);
+            reason
+        };
+        let standing = Standing {
+            now,
+            deadline,
+            attempt: 1,
+            attempts: attempts_allowed(shared, &options, rules),
+            operation: options.operation,
+            body_replayable: true,
+            forbidden_below: false,
+            repeated_above: rules.policy.nested.runs_once_in(above),
+            step: 0,
+            previous: None,
+        };
+        let heeded = heeded(shared, None, failure);
+        let wait = follow(shared, rules, &standing, heeded, failure, random)
+            .map_err(|refused| stopped(refused.reason))?;
+        let paid = Paid::withdraw(shared, payer, now, failure);
+        let mut patience = None;
+        if paid.is_none() {
+            if !may_wait(rules, deadline) {
+                shared.stop_waiting();
+                return Err(stopped(StopReason::BudgetExhausted));
+            }
+            patience = Some(Patience::begin(None, standing, wait, failure));
+        }
+        let mut call = Call::of_first_try(handle, options, self.0, Admission::default());
+        call.attempt = 1;
         call.course = Course::Same;
-        call.spend();
-        call
+        call.has_place = true;
+        call.rules = Some(held);
+        call.flights.paid = paid;
+        call.patience = patience;
+        (call.step, call.previous) = (wait.step, wait.previous);
+        Ok((Duration::from_nanos(wait.delay), call))
     }
 }
 
@@ -84,6 +150,7 @@ mod tests {
     use super::*;
     use crate::breaker::Breaker;
     use crate::budget::Budget;
+    use crate::call::Decision;
     use crate::classify::{Failure, Verdict};
     use crate::policy::{Mode, Policy};
     use crate::rng::SplitMix64;
@@ -136,7 +203,7 @@ mod tests {
                     let mut whole = Call::begin(&theirs, options, Scope::NONE, NOW);
                     assert_eq!(whole.start(NOW, &mut two).map(|it| it.number()), Ok(1));
                     assert_eq!(unheld.deadline(), whole.deadline());
-                    let failure = Failure::transient().into();
+                    let failure = Failure::transient();
                     let later = NOW.after(Duration::from_millis(300));
                     match end {
                         0 => {
@@ -147,10 +214,26 @@ mod tests {
                         2 => whole.cut(later, &mut two),
                         3 => whole.cancel(later, &mut two),
                         _ => {
-                            let mut late = unheld.into_call(&ours, options);
-                            assert!(late.is_under_way());
-                            decisions[0].push(late.on_outcome(later, failure, &mut one));
-                            decisions[1].push(whole.on_outcome(later, failure, &mut two));
+                            let failed = unheld.failed(&ours, options, later, &failure, &mut one);
+                            let (decision, late) = match failed {
+                                Ok((delay, late)) => (Decision::RetryIn(delay), Some(late)),
+                                Err(reason) => (Decision::Stop(reason), None),
+                            };
+                            decisions[0].push(decision);
+                            decisions[1].push(whole.on_outcome(later, failure.into(), &mut two));
+                            let started = late.map(|mut late| {
+                                (
+                                    late.start(later, &mut one),
+                                    late.on_outcome(later, failure.into(), &mut one),
+                                )
+                            });
+                            if let Some(started) = started {
+                                let start = whole.start(later, &mut two);
+                                assert_eq!(
+                                    started,
+                                    (start, whole.on_outcome(later, failure.into(), &mut two))
+                                );
+                            }
                         }
                     }
                 }
