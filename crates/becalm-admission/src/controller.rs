@@ -147,7 +147,8 @@ impl<R: Random> AdmissionController<R> {
                 let waiter = self.queue.remove(waiting)?;
                 self.give_back(&waiter);
                 self.counts.reject_age += 1;
-                let refusal = self.appointment(now, waiter.rows, Refused::WaitedTooLong);
+                let place = self.next_place(now);
+                let refusal = self.appointment(now, place, waiter.rows, Refused::WaitedTooLong);
                 return Some(Turn::Later(waiting, refusal));
             }
             let permit = self.pass(now)?;
@@ -213,8 +214,10 @@ impl<R: Random> AdmissionController<R> {
             Duration::ZERO
         };
         let passed = self.book.settle(now, kept, &mut self.groups);
-        // A place that has passed long ago is nobody's.
-        self.ahead = (self.ahead - passed).max(-self.most_ahead());
+        if passed > 0 {
+            // A place that has passed long ago is nobody's.
+            self.ahead = (self.ahead - passed).max(-self.most_ahead());
+        }
         if self.pace.is_at_rest(now) && self.queue.tickets() == 0 {
             // Nobody is late for another.
             self.ahead = self.ahead.min(0);
@@ -282,7 +285,7 @@ impl<R: Random> AdmissionController<R> {
             return self.wait(now, class, rows, None);
         }
         self.counts.reject_rate += 1;
-        Answer::Later(self.appointment(now, rows, reason))
+        Answer::Later(self.appointment(now, place, rows, reason))
     }
 
     fn wait(&mut self, now: Instant, class: Class, rows: Rows, ticket: Option<Claims>) -> Answer {
@@ -294,9 +297,14 @@ impl<R: Random> AdmissionController<R> {
         Answer::Wait(self.queue.push(class, waiter, &mut self.groups))
     }
 
-    /// The next place, unless its group has as many as are left.
-    fn appointment(&mut self, now: Instant, rows: Rows, reason: Refused) -> Refusal {
-        let place = self.next_place(now);
+    /// This place, the next, unless its group has as many as are left.
+    fn appointment(
+        &mut self,
+        now: Instant,
+        place: Instant,
+        rows: Rows,
+        reason: Refused,
+    ) -> Refusal {
         let end = now.after(self.settings.horizon);
         let left = nanos(end.since(place)) / nanos(self.share(now)).max(1);
         if u64::from(self.groups.booked(rows)) >= left {
@@ -356,7 +364,7 @@ impl<R: Random> AdmissionController<R> {
 
     /// What the rate brings within an eighth of the patience.
     fn most_ahead(&self) -> i64 {
-        i64::from(self.settings.most_waiting() / 4)
+        i64::from(self.settings.most_waiting_at(self.pace.share()) / 4)
     }
 
     /// Twice what is foreseen: who came early, and who came late. More would wait in vain.

@@ -58,7 +58,8 @@ impl Permits {
 
     /// One's share of the time, where they are bounded.
     pub fn share(&self, now: Instant) -> Option<Duration> {
-        Some(self.each(now) / self.most?)
+        let most = self.most?;
+        Some(self.each(now) / most)
     }
 
     /// How long one is held. While few have come back, at least as long as those that are held have been: the first to come back are the

@@ -16,6 +16,14 @@ struct Both {
 }
 
 impl Both {
+    /// A queue that is made for so many events; for many it sorts more of them at once.
+    fn for_pending(events: usize) -> Self {
+        Self {
+            queue: EventQueue::for_pending(events),
+            ..Self::default()
+        }
+    }
+
     fn push(&mut self, at: u64) {
         self.queue.push(at, self.pushed);
         self.sorted
@@ -99,8 +107,9 @@ proptest! {
     #[test]
     fn events_come_in_the_order_of_time_and_of_their_pushes(
         steps in prop::collection::vec(step(), 1..80),
+        is_for_many in any::<bool>(),
     ) {
-        let mut both = Both::default();
+        let mut both = Both::for_pending(if is_for_many { 2_000_000 } else { 0 });
         for step in steps {
             match step {
                 Step::After(distance, times) => {
@@ -129,7 +138,12 @@ proptest! {
 
 /// Pops one and pushes one, over and over, at distances that `distance` draws.
 fn hold(pending: u64, steps: u64, mut distance: impl FnMut(&mut Stream) -> u64) {
-    let (mut both, mut random) = (Both::default(), Stream::of(5, pending));
+    hold_in(Both::default(), pending, steps, &mut distance);
+    hold_in(Both::for_pending(300_000), pending, steps, &mut distance);
+}
+
+fn hold_in(mut both: Both, pending: u64, steps: u64, distance: &mut dyn FnMut(&mut Stream) -> u64) {
+    let mut random = Stream::of(5, pending);
     for _ in 0..pending {
         both.push(distance(&mut random));
     }

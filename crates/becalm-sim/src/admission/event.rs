@@ -24,9 +24,14 @@ impl What {
         }
     }
 
+    /// The client to whom it happens, or anybody.
+    #[expect(clippy::cast_possible_truncation)] // the rest tells what it is
+    pub const fn client_of_bits(bits: u64) -> u32 {
+        bits as u32
+    }
+
     pub const fn of_bits(bits: u64) -> Self {
-        #[expect(clippy::cast_possible_truncation)] // the rest tells what it is
-        let client = bits as u32;
+        let client = Self::client_of_bits(bits);
         if bits & Self::LOOK > 0 {
             Self::Look
         } else if bits & Self::HANG_UP > 0 {

@@ -9,6 +9,7 @@ use becalm_admission::Claims;
 use super::Handshakes;
 use super::arrivals::Arrivals;
 use super::event::What;
+use super::tickets::Tickets;
 pub(super) use crate::engine::nanos;
 use crate::engine::{EventQueue, Stream};
 use crate::herd::Reconnects;
@@ -17,14 +18,13 @@ use crate::herd::Reconnects;
 pub(super) struct Fleet<'a> {
     lone: &'a Lone,
     opens: u64,
-    horizon: u64,
+    pub horizon: u64,
     bucket: u64,
     most_attempts: u64,
+    seed: u64,
+    spread: u64,
     clients: Vec<Client>,
-    /// When each has lost its connection.
-    lost: Vec<u64>,
-    /// The ticket of each who has one, up to the last of them.
-    tickets: Vec<Option<Claims>>,
+    tickets: Tickets,
     /// How many of the next events have their clients loaded.
     fetched: usize,
     queue: EventQueue,
@@ -40,6 +40,8 @@ struct Client {
     position: Position,
     /// Its dials since the server is up.
     dials: u32,
+    /// Where its ticket is.
+    ticket: u32,
 }
 
 impl<'a> Fleet<'a> {
@@ -55,9 +57,10 @@ impl<'a> Fleet<'a> {
             horizon,
             bucket,
             most_attempts: herd.most_attempts,
+            seed,
+            spread: nanos(herd.spread),
             clients: Vec::with_capacity(herd.clients as usize),
-            lost: Vec::with_capacity(herd.clients as usize),
-            tickets: Vec::new(),
+            tickets: Tickets::default(),
             fetched: 0,
             queue: EventQueue::for_pending(herd.clients as usize),
             record: Arrivals {
@@ -72,17 +75,24 @@ impl<'a> Fleet<'a> {
             used: 0,
         };
         for index in 0..herd.clients {
-            let mut random = Stream::of(seed, index.into());
-            let lost = random.below(nanos(herd.spread));
+            let (random, lost) = fleet.loss(index);
             fleet.clients.push(Client {
                 random,
                 position: Position::FIRST_TRY,
                 dials: 0,
+                ticket: Tickets::NONE,
             });
-            fleet.lost.push(lost);
             fleet.endure(index, lost);
         }
         fleet
+    }
+
+    /// A client's stream, and when it has lost its connection: drawn again where it is needed again, which takes less
+    /// time than to load it.
+    fn loss(&self, index: u32) -> (Stream, u64) {
+        let mut random = Stream::of(self.seed, index.into());
+        let lost = random.below(self.spread);
+        (random, lost)
     }
 
     /// Follows a client from its loss to its first dial that is not refused for want of a server.
@@ -117,11 +127,8 @@ impl<'a> Fleet<'a> {
             .upcoming(self.fetched)
             .filter(|_| self.fetched < 32)
         {
-            if let What::Dial(client) | What::HangUp(client) = What::of_bits(what) {
-                seen |= self.clients[client as usize].dials;
-                let ticket = self.tickets.get(client as usize).copied().flatten();
-                seen |= u32::from(ticket.is_some());
-            }
+            let client = self.clients.get(What::client_of_bits(what) as usize);
+            seen |= client.map_or(0, |client| client.dials);
             self.fetched += 1;
         }
         // Nobody needs the value; without somebody who seems to, nothing would be loaded.
@@ -139,23 +146,27 @@ impl<'a> Fleet<'a> {
         }
     }
 
+    /// Whether the run cannot be ended by its most attempts where a client dials at most once in this time.
+    pub fn is_never_cut(&self, between_dials: u64) -> bool {
+        let each = self.horizon.saturating_sub(self.opens) / between_dials.max(1) + 1;
+        let to_come = each.saturating_mul(self.clients.len() as u64);
+        self.record.reconnects.events.saturating_add(to_come) < self.most_attempts
+    }
+
     /// It dials a server that is up, with the ticket that it has.
     pub fn dialled(&mut self, index: u32, now: u64) -> Option<Claims> {
         self.count(now);
         let client = &mut self.clients[index as usize];
         client.dials += 1;
         self.record.most_dials = self.record.most_dials.max(client.dials);
-        self.tickets.get_mut(index as usize)?.take()
+        let place = std::mem::replace(&mut client.ticket, Tickets::NONE);
+        self.tickets.take(place)
     }
 
     /// Its dial has failed: it dials again when it has decided to, with this ticket.
     pub fn failed(&mut self, index: u32, now: u64, failure: &Failure, ticket: Option<Claims>) {
         if let Some(claims) = ticket {
-            let index = index as usize;
-            if self.tickets.len() <= index {
-                self.tickets.resize(self.clients.len(), None);
-            }
-            self.tickets[index] = Some(claims);
+            self.clients[index as usize].ticket = self.tickets.keep(claims);
         }
         if let Some(next) = self.decide(index, now, failure) {
             self.push(next, What::Dial(index));
@@ -164,7 +175,7 @@ impl<'a> Fleet<'a> {
 
     fn decide(&mut self, index: u32, now: u64, failure: &Failure) -> Option<u64> {
         let deadline = match self.lone.policy().deadline {
-            Some(_) => (self.lone).deadline(Instant::from_nanos(self.lost[index as usize])),
+            Some(_) => (self.lone).deadline(Instant::from_nanos(self.loss(index).1)),
             None => Instant::NEVER,
         };
         let client = &mut self.clients[index as usize];
@@ -184,6 +195,7 @@ impl<'a> Fleet<'a> {
 
     /// It has its connection.
     pub fn connect(&mut self, client: u32, at: u64) {
+        let (_, lost) = self.loss(client);
         let record = &mut self.record.reconnects;
         if at >= self.horizon {
             record.waiting += 1;
@@ -194,7 +206,6 @@ impl<'a> Fleet<'a> {
             *count += 1;
             self.used = self.used.max(bucket + 1);
         }
-        let lost = self.lost[client as usize];
         record.after_outage.add(at.saturating_sub(self.opens));
         record.downtime.add(at.saturating_sub(lost));
         record.last = record.last.max(at);

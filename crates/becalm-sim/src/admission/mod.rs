@@ -9,6 +9,7 @@ mod config;
 mod event;
 mod fleet;
 mod run;
+mod tickets;
 
 #[cfg(doc)]
 use becalm::support::Lone;

@@ -32,12 +32,14 @@ pub fn run(
     let controller =
         AdmissionController::new(handshakes.admission(), SplitMix64::new(seed)).map_err(refused)?;
     let mut fleet = Fleet::of(handshakes, lone, seed);
+    let patience = nanos(handshakes.patience);
     let mut server = Server {
         door,
+        foresees: door == Door::Open && fleet.is_never_cut(patience),
         controller,
         waiting: HashMap::default(),
         looks: 0,
-        patience: nanos(handshakes.patience),
+        patience,
         cost: 1_000_000_000 / u64::from(handshakes.capacity).max(1),
         backlog: u64::from(handshakes.backlog),
         busy_until: 0,
@@ -45,10 +47,12 @@ pub fn run(
     while let Some((now, what)) = fleet.next() {
         match what {
             What::Dial(client) => server.dial(&mut fleet, client, now),
-            What::HangUp(client) => fleet.failed(client, now, &Failure::transient(), None),
-            What::Look => {}
+            What::HangUp(client) => {
+                fleet.failed(client, now, &Failure::transient(), None);
+                server.look(&mut fleet, now);
+            }
+            What::Look => server.look(&mut fleet, now),
         }
-        server.look(&mut fleet, now);
     }
     fleet.record.reconnects.waiting += server.waiting.len() as u64;
     Ok(fleet.into_record())
@@ -57,6 +61,9 @@ pub fn run(
 /// The server: one handshake after the other, behind its door.
 struct Server {
     door: Door,
+    /// Clients decide at their dial what they do after they hang up: all of them are as patient, so what they decide is pushed in
+    /// the same order, and nothing that comes between changes it.
+    foresees: bool,
     controller: AdmissionController,
     /// Who waits, and since when.
     waiting: HashMap<Waiting, (u32, u64), BuildHasherDefault<Mixed>>,
@@ -75,7 +82,7 @@ impl Server {
         if self.door == Door::Open {
             let ahead = self.busy_until.saturating_sub(now) / self.cost.max(1);
             if ahead >= self.backlog {
-                fleet.push(now + self.patience, What::HangUp(client));
+                self.hangs_up(fleet, client, now);
             } else {
                 self.shake_hands(fleet, client, now, now);
             }
@@ -92,6 +99,7 @@ impl Server {
             }
             Answer::Wait(waiting) => {
                 self.waiting.insert(waiting, (client, now));
+                return self.look(fleet, now);
             }
             Answer::Later(refusal) => {
                 fleet.record.refusals += 1;
@@ -104,6 +112,20 @@ impl Server {
                 fleet.failed(client, now, &failure, ticket);
             }
             _ => {}
+        }
+        // Who was admitted or refused brings nobody's turn forward.
+        if self.looks <= now {
+            self.look(fleet, now);
+        }
+    }
+
+    /// It hangs up when its patience is over, unanswered.
+    fn hangs_up(&self, fleet: &mut Fleet<'_>, client: u32, came: u64) {
+        let at = came + self.patience;
+        if self.foresees && at < fleet.horizon {
+            fleet.failed(client, at, &Failure::transient(), None);
+        } else {
+            fleet.push(at, What::HangUp(client));
         }
     }
 
@@ -160,7 +182,7 @@ impl Server {
             fleet.connect(client, self.busy_until);
         } else {
             fleet.record.wasted += 1;
-            fleet.push(came + self.patience, What::HangUp(client));
+            self.hangs_up(fleet, client, came);
         }
     }
 }
@@ -189,5 +211,50 @@ impl Hasher for Mixed {
     #[inline]
     fn finish(&self) -> u64 {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use becalm::{Budget, Jitter, Policy};
+
+    use super::*;
+    use crate::herd::Herd;
+
+    #[test]
+    fn what_is_foreseen_is_what_comes() {
+        let unlimited = Policy::exponential(Duration::from_millis(100))
+            .cap(Duration::from_secs(8))
+            .attempts(Policy::UNLIMITED)
+            .budget(Budget::None);
+        // Without jitter many hang up at one time.
+        let fixed = unlimited.clone().jitter(Jitter::None);
+        let impatient = unlimited.clone().deadline(Duration::from_secs(9));
+        for policy in [
+            &unlimited,
+            &fixed,
+            &impatient,
+            &unlimited.clone().attempts(6),
+        ] {
+            for (spread, horizon) in [(0, 60_000), (300, 60_000), (300, 4_100)] {
+                let lone = Lone::new(policy.clone(), Duration::ZERO).unwrap();
+                let mut herd = Herd::of(2000);
+                herd.spread = Duration::from_millis(spread);
+                herd.outage = Duration::from_secs(3);
+                herd.horizon = Duration::from_millis(horizon);
+                let mut handshakes = Handshakes::of(herd, 50);
+                handshakes.backlog = 300;
+                let foreseen = run(&handshakes, Door::Open, &lone, 7).unwrap();
+                // One attempt more might end the run: nobody looks ahead.
+                handshakes.herd.most_attempts = foreseen.reconnects.events + 1;
+                let lived = run(&handshakes, Door::Open, &lone, 7).unwrap();
+                assert!(!lived.reconnects.is_cut_short);
+                assert_eq!(lived, foreseen);
+                wasted += lived.wasted;
+            }
+        }
+        assert!(wasted > 0, "somebody hung up");
     }
 }

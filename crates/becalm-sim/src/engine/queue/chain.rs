@@ -26,6 +26,8 @@ struct Chain {
     first: u32,
     last: u32,
     len: usize,
+    /// When the earliest is due, which would else be looked for in memory that no cache holds.
+    earliest: u64,
 }
 
 impl Chain {
@@ -33,6 +35,7 @@ impl Chain {
         first: NONE,
         last: NONE,
         len: 0,
+        earliest: u64::MAX,
     };
 }
 
@@ -76,18 +79,16 @@ impl Chains {
             chain.last = block;
         }
         chain.len += 1;
+        chain.earliest = chain.earliest.min(event.at);
         if let Some(slot) = self.pool.get_mut(chain.last as usize * BLOCK + within) {
             *slot = event;
         }
     }
 
-    /// The events of a chain in the order of their pushes.
-    pub fn iter(&self, chain: usize) -> impl Iterator<Item = &Event> {
-        let chain = self.buckets.get(chain).copied().unwrap_or(Chain::EMPTY);
-        let following = |block: &u32| self.next.get(*block as usize).copied();
-        std::iter::successors(Some(chain.first), following)
-            .flat_map(|block| self.events(block, BLOCK))
-            .take(chain.len)
+    /// When the earliest event of a chain is due; the end of time if it has none.
+    #[inline]
+    pub fn earliest(&self, chain: usize) -> u64 {
+        self.buckets.get(chain).map_or(u64::MAX, |it| it.earliest)
     }
 
     /// Empties a chain into a list.

@@ -93,10 +93,9 @@ impl EventQueue {
         self.pop()
     }
 
-    /// The time of the next event. Where the last pop emptied the sorted run, one look through the
-    /// bucket that comes next, and the answer is kept.
+    /// The time of the next event.
     #[inline]
-    pub fn next_at(&mut self) -> Option<u64> {
+    pub fn next_at(&self) -> Option<u64> {
         match self.run.peek(0) {
             Some(event) => Some(event.at),
             None => self.later.first_at(),

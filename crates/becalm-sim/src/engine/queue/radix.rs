@@ -14,8 +14,9 @@ const DIGIT: u32 = 6;
 const VALUES: usize = 1 << DIGIT;
 const LEVELS: usize = u64::BITS.div_ceil(DIGIT) as usize;
 
-/// A bucket with at most so many events is sorted, not spread.
-const SORTED: usize = 64;
+/// A bucket with at most so many events is sorted, not spread; of many events that wait a thousandth is, within these
+/// bounds: few are pushed among them, and their owners can fetch what they need of many at once.
+const SORTED: (usize, usize) = (64, 1024);
 
 /// Memory is reserved for no more events than that: a quarter of a gigabyte.
 const MOST_RESERVED: usize = 1 << 24;
@@ -31,8 +32,8 @@ pub struct Radix {
     used: [u64; LEVELS],
     buckets: Chains,
     len: usize,
-    /// When the earliest is due, if somebody has asked.
-    first_at: Option<u64>,
+    /// A bucket of at most so many is sorted.
+    sorted: usize,
 }
 
 /// One of the buckets.
@@ -75,7 +76,7 @@ impl Radix {
             used: [0; LEVELS],
             buckets: Chains::of(LEVELS * VALUES, events.min(MOST_RESERVED)),
             len: 0,
-            first_at: None,
+            sorted: (events / 1000).clamp(SORTED.0, SORTED.1),
         }
     }
 
@@ -96,19 +97,15 @@ impl Radix {
             *used |= 1 << value;
         }
         self.len += 1;
-        if let Some(first) = &mut self.first_at {
-            *first = event.at.min(*first);
-        }
         self.buckets.push(Place { level, value }.index(), event);
     }
 
     /// Moves the earliest events to the run, if there are any.
     pub fn earliest(&mut self, run: &mut Run) {
         while let Some(place) = self.earliest_place() {
-            self.first_at = None;
             let bucket = place.index();
             let pending = self.buckets.len(bucket);
-            if place.level == 0 || pending <= SORTED {
+            if place.level == 0 || pending <= self.sorted {
                 self.base = place.last(self.base);
                 self.empty(place);
                 self.len -= pending;
@@ -120,12 +117,9 @@ impl Radix {
     }
 
     /// When the earliest is due.
-    pub fn first_at(&mut self) -> Option<u64> {
-        if self.first_at.is_none() {
-            let place = self.earliest_place()?;
-            self.first_at = self.earliest_in(place);
-        }
-        self.first_at
+    pub fn first_at(&self) -> Option<u64> {
+        let place = self.earliest_place()?;
+        Some(self.buckets.earliest(place.index()))
     }
 
     /// Moves the base back, after the run was taken back: nothing is in the buckets between.
@@ -142,11 +136,6 @@ impl Radix {
         Some(Place { level, value })
     }
 
-    fn earliest_in(&self, place: Place) -> Option<u64> {
-        let events = self.buckets.iter(place.index());
-        events.map(|event| event.at).min()
-    }
-
     /// Marks a bucket as not in use.
     fn empty(&mut self, place: Place) {
         if let Some(used) = self.used.get_mut(place.level) {
@@ -160,10 +149,7 @@ impl Radix {
     /// Moves the events of a bucket to finer ones, in their order. The base becomes the earliest of
     /// them, so that events of one time are moved once.
     fn spread(&mut self, place: Place) {
-        let Some(first) = self.earliest_in(place) else {
-            return;
-        };
-        self.base = first;
+        self.base = self.buckets.earliest(place.index());
         self.empty(place);
         self.len -= self.buckets.len(place.index());
         let mut rest = self.buckets.detach(place.index());
