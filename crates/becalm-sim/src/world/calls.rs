@@ -235,6 +235,7 @@ impl<T: Tracer> World<'_, T> {
                     Err(reason) => Decision::Stop(reason),
                 }
             }
+            // A first attempt that succeeds has been told already.
             (stage, verdict) => {
                 let Some(call) = whole(&mut self.wholes, stage) else {
                     return;

@@ -18,8 +18,8 @@ use crate::time::Instant;
 
 /// A call whose first attempt runs, and which holds nothing: it asks no guard, and no budget counts it.
 ///
-/// If the attempt succeeds, that is told, and the call is over. Whatever else happens is a [`Call`]'s, which is what it would
-/// have been from the start. Dropped, or cut, it leaves nothing behind, as that call would.
+/// If the attempt succeeds, or fails so that nothing follows, that is told, and the call is over. Where a retry follows there is a
+/// [`Call`], as it would have been from the start. Dropped, or cut, this leaves nothing behind, as that call would.
 #[derive(Debug, Clone, Copy)]
 pub struct Unheld(FirstTry);
 
@@ -120,24 +120,43 @@ impl Unheld {
         let heeded = heeded(shared, None, failure);
         let wait = follow(shared, rules, &standing, heeded, failure, random)
             .map_err(|refused| stopped(refused.reason))?;
+        // A budget of the user's own may panic.
+        let place = Place(shared);
         let paid = Paid::withdraw(shared, payer, now, failure);
         let mut patience = None;
         if paid.is_none() {
             if !may_wait(rules, deadline) {
-                shared.stop_waiting();
                 return Err(stopped(StopReason::BudgetExhausted));
             }
             patience = Some(Patience::begin(None, standing, wait, failure));
         }
+        place.hand_over();
         let mut call = Call::of_first_try(handle, options, self.0, Admission::default());
         call.attempt = 1;
         call.course = Course::Same;
         call.has_place = true;
         call.rules = Some(held);
         call.flights.paid = paid;
+        call.flights.no_more = true;
         call.patience = patience;
         (call.step, call.previous) = (wait.step, wait.previous);
         Ok((Duration::from_nanos(wait.delay), call))
+    }
+}
+
+/// A place in the waiting room that no call has yet.
+struct Place<'a>(&'a Shared);
+
+impl Place<'_> {
+    /// A call has it from here on.
+    fn hand_over(self) {
+        core::mem::forget(self);
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.stop_waiting();
     }
 }
 
@@ -149,9 +168,11 @@ mod tests {
 
     use super::*;
     use crate::breaker::Breaker;
-    use crate::budget::Budget;
+    use crate::budget::{Budget, WhenSpent};
     use crate::call::Decision;
     use crate::classify::{Failure, Verdict};
+    use crate::hint::Hint;
+    use crate::jitter::Jitter;
     use crate::policy::{Mode, Policy};
     use crate::rng::SplitMix64;
     use crate::stop::StopReason;
@@ -176,9 +197,15 @@ mod tests {
         format!("{gauges:?} {granted} {} {stops:?}", shared.waiting())
     }
 
-    fn policies() -> [Policy; 6] {
+    fn policies() -> [Policy; 8] {
         let of = |budget| Policy::exponential(Duration::from_millis(100)).budget(budget);
         [
+            of(Budget::per_minute(5))
+                .when_spent(WhenSpent::Wait)
+                .deadline(Duration::from_secs(60)),
+            of(Budget::ratio(0.3))
+                .jitter(Jitter::Decorrelated)
+                .max_waiting(7),
             of(Budget::None),
             of(Budget::ratio(0.5)).deadline(Duration::from_secs(9)),
             of(Budget::ratio(0.1).and(Budget::per_minute(7))),
@@ -203,7 +230,12 @@ mod tests {
                     let mut whole = Call::begin(&theirs, options, Scope::NONE, NOW);
                     assert_eq!(whole.start(NOW, &mut two).map(|it| it.number()), Ok(1));
                     assert_eq!(unheld.deadline(), whole.deadline());
-                    let failure = Failure::transient();
+                    let failure = match call % 5 {
+                        1 => Failure::transient().hint(Hint::AtLeast(Duration::from_secs(2))),
+                        2 => Failure::throttled().hint(Hint::Exactly(Duration::from_secs(1))),
+                        3 => Failure::permanent(),
+                        _ => Failure::transient(),
+                    };
                     let later = NOW.after(Duration::from_millis(300));
                     match end {
                         0 => {
@@ -221,6 +253,7 @@ mod tests {
                             };
                             decisions[0].push(decision);
                             decisions[1].push(whole.on_outcome(later, failure.into(), &mut two));
+                            assert_eq!(one.next_u64(), two.next_u64(), "as many draws");
                             let started = late.map(|mut late| {
                                 (
                                     late.start(later, &mut one),
@@ -241,6 +274,51 @@ mod tests {
                 assert_eq!(state(&ours), state(&theirs), "{policy} {end}");
             }
         }
+    }
+
+    #[derive(Debug)]
+    #[cfg(feature = "std")]
+    struct Panics;
+
+    #[cfg(feature = "std")]
+    impl crate::budget::RetryBudget for Panics {
+        fn deposit(&self, _: Instant) {}
+
+        fn withdraw(&self, _: Instant, _: &Failure) -> Option<crate::budget::Withdrawal> {
+            panic!("a budget of the user's own")
+        }
+
+        fn refund(&self, _: crate::budget::Withdrawal) {}
+
+        fn fill(&self, _: Instant) -> f64 {
+            1.0
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "std")]
+    fn a_budget_that_panics_leaves_no_place_taken() {
+        let given = crate::shared::Given {
+            tick: Duration::ZERO,
+            clock: crate::time::ClockId::UNKNOWN,
+            made: Instant::ZERO,
+            budget: Some(std::sync::Arc::new(Panics)),
+            is_observed: false,
+        };
+        let policy = Policy::exponential(Duration::from_millis(100)).max_waiting(1);
+        let shared = Shared::with(policy, given).expect("a valid policy");
+        let options = CallOptions::new();
+        let unheld = Unheld::begin(&shared, &options, Scope::NONE, NOW);
+        let unheld = unheld.expect("it holds nothing");
+        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let mut random = SplitMix64::new(1);
+            let failure = Failure::transient();
+            unheld
+                .failed(&shared, options, NOW, &failure, &mut random)
+                .is_ok()
+        }));
+        assert!(failed.is_err());
+        assert_eq!(shared.waiting(), 0);
     }
 
     #[test]
