@@ -8,7 +8,7 @@ use crate::chart;
 use crate::checked::{Checked, Settings};
 use crate::code;
 use crate::document::{Document, Node, Span, Together};
-use crate::embedded;
+use crate::embedded::{self, Within};
 use crate::file::File;
 use crate::finding::Finding;
 use crate::hints::holds_retries;
@@ -232,8 +232,14 @@ fn of_trees<'a>(
     let lines = LazyCell::new(|| text.lines().collect::<Vec<_>>());
     for (tree, systems) in read.trees.iter().zip(systems) {
         let inner = |files: &[File<'_>]| check(files, by.settings);
-        if systems.is_empty() && embedded::read(file.name, &lines, tree, inner, found) {
+        let within = match &systems[..] {
+            [] => embedded::read(file.name, &lines, tree, inner, found),
+            _ => Within::default(),
+        };
+        let is_told = |span: Span| within.known.contains(&span);
+        if within.is_any {
             is_known = true;
+            unread::of_unknown(file.name, tree, &is_told, found);
             continue;
         }
         let document = Document {
@@ -248,7 +254,7 @@ fn of_trees<'a>(
             is_known = true;
             keys_that_stand_twice(file, tree, found);
         } else {
-            is_known |= unread::of_unknown(file.name, tree, found);
+            is_known |= unread::of_unknown(file.name, tree, &is_told, found);
         }
     }
     is_known
@@ -341,7 +347,7 @@ fn of_toml<'a>(
         return;
     }
     let mut trees = read.trees.iter();
-    if !trees.any(|it| unread::of_unknown(file.name, it, found)) {
+    if !trees.any(|it| unread::of_unknown(file.name, it, &|_| false, found)) {
         unknown(file, Span::new(1, 1, 0), found);
     }
 }

@@ -3,7 +3,7 @@
 //! Each value of its `data` is a file by the name of its key; they are read together, as the container that mounts them does. What
 //! is found keeps its place in the outer file where the value is a literal block (`|`), and has the place of its key elsewhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::checked::Checked;
 use crate::code;
@@ -12,20 +12,41 @@ use crate::file::File;
 use crate::kept::More;
 use crate::mapping::Origin;
 
-/// Has the files of a resource that holds files checked; whether there is anything that a system reads, or that looks like retries.
+/// What was read within a resource.
+#[derive(Default)]
+pub struct Within {
+    /// Whether there is anything that a system reads, or that looks like retries.
+    pub is_any: bool,
+    /// The keys of the files whose system is known, or of which something is told.
+    pub known: HashSet<Span>,
+}
+
+/// Has the files of a resource that holds files checked.
 pub fn read(
     file: &str,
     lines: &[&str],
     tree: &Node,
     check: impl FnOnce(&[File<'_>]) -> Checked,
     found: &mut Checked,
-) -> bool {
+) -> Within {
     if !is_config_map(tree) {
-        return false;
+        return Within::default();
     }
     let data = tree.get("data").map_or(&[][..], Node::entries);
     let held: Vec<_> = data.iter().filter_map(|it| Held::of(it, lines)).collect();
-    of_held(file, &held, check, found)
+    let mut known: HashSet<_> = held.iter().map(|it| it.key).collect();
+    let check = |files: &[File<'_>]| {
+        let inner = check(files);
+        let unknown = inner.findings.iter();
+        let unknown = unknown.filter(|it| it.code == code::UNKNOWN_SYSTEM.name);
+        let unknown: HashSet<_> = unknown.map(|it| &*it.file).collect();
+        for it in held.iter().filter(|it| unknown.contains(it.name)) {
+            known.remove(&it.key);
+        }
+        inner
+    };
+    let is_any = of_held(file, &held, check, found);
+    Within { is_any, known }
 }
 
 fn is_config_map(tree: &Node) -> bool {

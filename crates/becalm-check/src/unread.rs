@@ -66,12 +66,17 @@ pub fn of_known(
 }
 
 /// A document of no system that is read; whether there is anything that looks like retries.
-pub fn of_unknown(file: &str, tree: &Node, found: &mut Checked) -> bool {
+pub fn of_unknown(
+    file: &str,
+    tree: &Node,
+    told: &dyn Fn(Span) -> bool,
+    found: &mut Checked,
+) -> bool {
     let mut left = Gathered {
         is_unknown: true,
         ..Gathered::default()
     };
-    gather(tree, &|_| false, &mut Path::default(), &mut left);
+    gather(tree, told, &mut Path::default(), &mut left);
     let is_any = left.tell(file, found);
     let [first, rest @ ..] = &left.keys[..] else {
         return is_any;
