@@ -11,6 +11,8 @@ use crate::document::{Key, Node, Span, Value};
 use crate::file::File;
 use crate::kept::More;
 use crate::mapping::Origin;
+use crate::parsed::{FILES, is_named};
+use crate::template;
 
 /// What was read within a resource.
 #[derive(Default)]
@@ -210,6 +212,17 @@ fn of_held(
 /// How the names of programs end, which set nothing.
 const SCRIPTS: [&str; 7] = [".sh", ".bash", ".py", ".lua", ".js", ".rb", ".pl"];
 
+/// Whether a text of one line is a file, and no value: by its name, or as JSON.
+fn is_file(name: &str, text: &str) -> bool {
+    let text = text.trim();
+    let is_json = text.starts_with('{') && text.ends_with('}')
+        || text.starts_with('[') && text.ends_with(']');
+    let is_named = FILES
+        .iter()
+        .any(|ends| is_named(File::new(name, text), ends));
+    (is_json || is_named) && template::first(text).is_none()
+}
+
 /// A file within a file.
 struct Held<'a> {
     name: &'a str,
@@ -225,7 +238,7 @@ impl<'a> Held<'a> {
             return None;
         };
         let is_script = text.starts_with("#!") || SCRIPTS.iter().any(|it| key.name.ends_with(it));
-        if !text.contains('\n') || is_script {
+        if !(text.contains('\n') || is_file(&key.name, text)) || is_script {
             return None;
         }
         let line = outer.get(key.span.line - 1).map_or("", |it| it.trim_end());

@@ -43,18 +43,16 @@ pub fn looks_like_retries(name: &str) -> bool {
             .any(|part| PARTS.contains(&&*part) || MEANT.iter().any(|meant| is_slip(&part, meant)))
 }
 
-/// The first setting of retries in a text of lines, as snippets of proxies have it.
+/// The first setting of retries in a text of lines, or of one, as snippets of proxies have it.
 pub fn word_of_text(text: &str) -> Option<&str> {
-    if !text.contains(['\n', ';']) {
-        return None;
-    }
+    let is_value = !text.contains(['\n', ';']);
     text.lines().find_map(|line| {
         let ends = |c: char| c.is_whitespace() || ":=;{\"'".contains(c);
         let mut words = line.split(ends).filter(|it| !it.is_empty() && *it != "-");
         let first = words.next()?;
         let is_number = |it: &str| it.parse::<u32>().is_ok();
         // A patch of JSON (RFC 6902), in a patch of kustomize.
-        if first == "path" && text.contains("op") {
+        if first == "path" && !is_value && text.contains("op") {
             let path = line.split_once("path").map_or("", |(_, it)| it);
             let path = path.trim_matches(|c: char| c.is_whitespace() || ":,\"'".contains(c));
             return path.split('/').find(|it| looks_like_retries(it));
@@ -62,8 +60,20 @@ pub fn word_of_text(text: &str) -> Option<&str> {
         let is_next = first.contains("_next_upstream") && !first.starts_with(['#', '/']);
         let is_own =
             IN_TEXTS.contains(&first) || first == "retries" && words.next().is_some_and(is_number);
-        (is_own || is_next).then_some(first)
+        let is_line = || {
+            let (_, after) = line.split_once(first).unwrap_or_default();
+            is_setting(after)
+        };
+        ((is_own || is_next) && (!is_value || is_line())).then_some(first)
     })
+}
+
+/// Whether what follows a word is its value, and no prose: `retryPolicy is of the mesh`.
+fn is_setting(after: &str) -> bool {
+    let after = after.trim();
+    let value = after.split_whitespace().next().unwrap_or_default();
+    let is_no_word = |c: char| !c.is_ascii_alphabetic();
+    after.len() > 1 && after.starts_with([':', '=', '{']) || value.contains(is_no_word)
 }
 
 /// Words that begin a line about retries in the files of proxies, but for HAProxy's `retries 3`.

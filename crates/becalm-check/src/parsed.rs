@@ -87,6 +87,9 @@ pub const TREES: &[&str] = &[".yaml", ".yml", ".json", ".properties"];
 /// How files end that are mostly no trees: of INI, and of many servers.
 const TEXTS: &[&str] = &[".ini", ".cfg", ".cnf", ".conf"];
 
+/// How the files end whose form is known.
+pub const FILES: [&[&str]; 3] = [TREES, TEXTS, &[".toml"]];
+
 /// Whether its name ends so.
 pub fn is_named(file: File<'_>, ends: &[&str]) -> bool {
     let name = file.name.to_ascii_lowercase();

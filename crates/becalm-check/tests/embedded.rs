@@ -54,3 +54,38 @@ fn a_text_of_which_something_is_told_hides_no_key_beside_it() {
         assert_eq!(told(&data), both, "{data}");
     }
 }
+
+#[test]
+fn a_text_of_one_line_is_read_as_one_of_many() {
+    let (code, severity) = NOT_READ;
+    for data in [
+        "  backend-config-snippet: \"retries 5\"\n",
+        "  backend-config-snippet: |-\n    retries 5\n",
+        "  backend-config-snippet: retry-on all-retryable-errors\n",
+        "  settings: '{\"maxRetries\": 5}'\n",
+        "  a.properties: max.retries=5\n",
+        "  a.cfg: max_retries = 5\n",
+    ] {
+        let lines: Vec<_> = told(data);
+        assert_eq!(lines.len(), 1, "{data}{lines:?}");
+        assert_eq!((&*lines[0].1, lines[0].2), (code, severity), "{data}");
+    }
+    let route = "{\"methodConfig\": [{\"name\": [{}], \"retryPolicy\": {\"maxAttempts\": 3, \"initialBackoff\": \"0.1s\", \
+                 \"maxBackoff\": \"1s\", \"backoffMultiplier\": 2, \"retryableStatusCodes\": [\"UNAVAILABLE\"]}}]}";
+    assert_eq!(map(&format!("  grpc: '{route}'\n")).mappings.len(), 1);
+    for data in [
+        "  about: what retries, and when\n",
+        "  about: retryPolicy is the policy\n",
+        "  field: retryOn\n",
+        "  about: retries are made\n",
+        "  log: '[%t] {%a}'\n",
+        "  a.yaml: '{{ x }}'\n",
+    ] {
+        let checked = map(data);
+        let codes: Vec<_> = checked.findings.iter().map(|it| it.code).collect();
+        assert_eq!(codes, ["unknown-system"], "{data}");
+    }
+    let ingress = "kind: Ingress\nmetadata:\n  annotations:\n    haproxy.org/backend-config-snippet: retries 5\n";
+    let checked = of("a.yaml", ingress);
+    assert_eq!(found(&checked), [(4, code, severity)]);
+}
