@@ -9,10 +9,13 @@ use crate::checked::Checked;
 use crate::code;
 use crate::document::{Key, Node, Span, Value};
 use crate::file::File;
+use crate::finding::Finding;
 use crate::kept::More;
 use crate::mapping::Origin;
 use crate::parsed::{FILES, is_named};
+use crate::severity::Severity;
 use crate::template;
+use crate::unread;
 
 /// What was read within a resource.
 #[derive(Default)]
@@ -38,7 +41,8 @@ pub fn read(
     let held: Vec<_> = data.iter().filter_map(|it| Held::of(it, lines)).collect();
     let mut known: HashSet<_> = held.iter().map(|it| it.key).collect();
     let check = |files: &[File<'_>]| {
-        let inner = check(files);
+        let mut inner = check(files);
+        soften(files, &mut inner);
         let unknown = inner.findings.iter();
         let unknown = unknown.filter(|it| it.code == code::UNKNOWN_SYSTEM.name);
         let unknown: HashSet<_> = unknown.map(|it| &*it.file).collect();
@@ -49,6 +53,38 @@ pub fn read(
     };
     let is_any = of_held(file, &held, check, found);
     Within { is_any, known }
+}
+
+/// The file around a text that cannot be parsed is fine. What is no YAML by its name is a text like others, which may look like
+/// retries all the same.
+fn soften(files: &[File<'_>], inner: &mut Checked) {
+    let is_broken = |it: &Finding| it.code == code::CANNOT_READ.name;
+    let mut broken = HashSet::new();
+    let mut told = HashSet::new();
+    for it in &inner.findings {
+        if is_broken(it) && it.severity == Severity::Error {
+            broken.insert(it.file.clone());
+        } else if it.code == code::RETRIES_NOT_READ.name {
+            told.insert(it.file.clone());
+        }
+    }
+    for it in files {
+        if broken.contains(it.name) && !told.contains(it.name) {
+            unread::of_text(it.name, it.text, &mut inner.findings);
+        }
+    }
+    let is_named = |name: &str| FILES.iter().any(|it| is_named(File::new(name, ""), it));
+    (inner.findings).retain(|it| !is_broken(it) || is_named(&it.file));
+    for it in inner.findings.iter_mut().filter(|it| is_broken(it)) {
+        it.severity = Severity::Note;
+    }
+    for it in inner
+        .more
+        .iter_mut()
+        .filter(|it| it.code == code::CANNOT_READ.name)
+    {
+        it.severity = Severity::Note;
+    }
 }
 
 fn is_config_map(tree: &Node) -> bool {
@@ -210,7 +246,9 @@ fn of_held(
 }
 
 /// How the names of programs end, which set nothing.
-const SCRIPTS: [&str; 7] = [".sh", ".bash", ".py", ".lua", ".js", ".rb", ".pl"];
+const SCRIPTS: [&str; 11] = [
+    ".sh", ".bash", ".py", ".lua", ".js", ".rb", ".pl", ".go", ".java", ".ts", ".php",
+];
 
 /// Whether a text of one line is a file, and no value: by its name, or as JSON.
 fn is_file(name: &str, text: &str) -> bool {

@@ -89,3 +89,36 @@ fn a_text_of_one_line_is_read_as_one_of_many() {
     let checked = of("a.yaml", ingress);
     assert_eq!(found(&checked), [(4, code, severity)]);
 }
+
+#[test]
+fn a_text_that_is_no_yaml_is_no_broken_file() {
+    for text in [
+        "address: 127.0.0.1, facility: local0",
+        "Note: this is a text: of words",
+        "package main\n\nfunc main() {\n\tx := map[string]int{\"a\": 1}\n}",
+        "a: \"b",
+    ] {
+        let text = text.replace('\n', "\n    ");
+        let checked = map(&format!("  a: |\n    {text}\n"));
+        let codes: Vec<_> = checked.findings.iter().map(|it| it.code).collect();
+        assert!(!codes.contains(&"cannot-read"), "{text}{codes:?}");
+        let named = format!("  a.yaml: |\n    {text}\n");
+        assert_eq!(told(&named), [], "{text}");
+    }
+    let (code, severity) = NOT_READ;
+    for name in ["notes.txt", "a", "a.yaml", "a.json"] {
+        for text in [
+            "retries: how often, default: 3",
+            "a: 1\n    ---\n    retries: how often, default: 3",
+        ] {
+            let data = format!("  {name}: |\n    {text}\n");
+            let line = 5 + text.lines().count();
+            assert_eq!(told(&data), [(line, code.to_owned(), severity)], "{data}");
+        }
+    }
+    let broken = map("  a.yaml: |\n    a: [1\n");
+    assert!(
+        broken.findings.iter().any(|it| it.code == "cannot-read"),
+        "{broken:?}"
+    );
+}
