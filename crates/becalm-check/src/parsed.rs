@@ -65,7 +65,8 @@ impl Parsed {
             }
         }
         // `[section]` alone is a list of YAML.
-        let is_text = is_named(file, TEXTS) && !read.documents.iter().any(Node::is_table);
+        let is_text = (is_named(file, TEXTS) || !(is_named(file, TREES) || begins_a_tree(text)))
+            && !read.documents.iter().any(Node::is_table);
         if is_text && !read.unread.is_empty() {
             return Self::default();
         }
@@ -79,6 +80,21 @@ impl Parsed {
             is_list,
         }
     }
+}
+
+/// Whether the first line that says something is one of YAML or JSON, and not `[Unit]` or prose.
+fn begins_a_tree(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|it| !it.is_empty() && !it.starts_with('#'));
+    let first = first.unwrap_or_default();
+    let is_section = first.starts_with('[') && first.ends_with(']');
+    if first.starts_with(['{', '[', '%', '"', '\'']) || first.starts_with("---") {
+        return !is_section;
+    }
+    let key = first.strip_prefix("- ").unwrap_or(first).split_once(':');
+    key.is_some_and(|(key, value)| {
+        !key.contains(char::is_whitespace) && (value.is_empty() || value.starts_with([' ', '\t']))
+    })
 }
 
 /// How files that are trees end.

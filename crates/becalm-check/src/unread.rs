@@ -97,8 +97,9 @@ pub fn of_text(file: &str, text: &str, found: &mut Vec<Finding>) -> bool {
     let words = |line: &str| {
         let line = line.get(..200).unwrap_or(line).to_owned();
         let mut words = line.split(|c: char| c.is_whitespace() || "={};".contains(c));
+        // `--retry` is said to a program that is run.
         words
-            .find(|it| looks_like_retries(it))
+            .find(|it| !it.starts_with('-') && looks_like_retries(it))
             .map(ToOwned::to_owned)
     };
     let lines = text

@@ -122,3 +122,40 @@ fn a_text_that_is_no_yaml_is_no_broken_file() {
         "{broken:?}"
     );
 }
+
+#[test]
+fn a_file_that_is_no_yaml_by_name_or_form_is_of_an_unknown_system() {
+    let unit = "[Unit]\nDescription=nginx\n\n[Service]\nExecStop=/sbin/start-stop-daemon --stop --retry QUIT/5\n";
+    for (name, text) in [
+        ("u.service", unit),
+        ("u", unit),
+        ("u.timer", "# a\n[Timer]\nOnCalendar=*:0/15\n"),
+        ("a.go", "package a\n\nvar x = map[string]int{\"a\": 1}\n"),
+        ("NOTES", "As told: this: is a text\n"),
+    ] {
+        let checked = of(name, text);
+        let codes: Vec<_> = found(&checked).iter().map(|it| (it.1, it.2)).collect();
+        assert_eq!(
+            codes,
+            [("unknown-system", Severity::Note)],
+            "{name}\n{text}"
+        );
+    }
+    for (name, text) in [
+        ("-", "retries: [1\n"),
+        ("a.yaml.orig", "- retries: [1\n"),
+        ("a", "{\"retries\": [1}\n"),
+        ("a", "%YAML 1.2\n---\nretries: \"1\n"),
+        ("a", "\"retries\": [1\n"),
+        ("a", "[{\"retries\": 1\n"),
+        ("a.yaml", unit),
+    ] {
+        let checked = of(name, text);
+        let is_told =
+            |it: &(usize, &str, Severity)| (it.1, it.2) == ("cannot-read", Severity::Error);
+        assert!(
+            found(&checked).iter().any(is_told),
+            "{name}\n{text}{checked:?}"
+        );
+    }
+}
