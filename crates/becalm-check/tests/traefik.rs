@@ -223,3 +223,28 @@ fn what_helps_is_a_key_of_this_middleware_and_version() {
     let post = &remedies(post, "3.7")["repeats-non-idempotent"];
     assert!(!post.contains("retryExpression"), "{post}");
 }
+
+/// Parts of files that others put together, and roles of Ansible.
+#[test]
+fn labels_are_read_wherever_they_stand() {
+    let label = "traefik.http.middlewares.m.retry.attempts";
+    for text in [
+        format!("- \"{label}=42\"\n"),
+        format!("labels:\n- \"{label}=42\"\n- traefik.enable=true\n"),
+        format!("labels:\n  {label}: \"42\"\n"),
+        format!("- name: run\n  docker_container:\n    labels:\n      {label}: \"42\"\n"),
+        format!("web:\n  image: x\n  labels: [\"{label}=42\"]\n"),
+        format!("x-common: [\"a=1\", \"{label}=42\"]\n"),
+    ] {
+        let checked = check(&[File::new("a.yml", &text)], &Settings::default());
+        let all: Vec<_> = checked.mappings.iter().map(|it| it.system).collect();
+        assert_eq!(all, ["traefik"], "{text}{:?}", checked.findings);
+    }
+    for text in [
+        "- a=1\n- b.retry=2\n".to_owned(),
+        format!("apiVersion: v1\nkind: Pod\nmetadata: {{labels: {{{label}: \"42\"}}}}\n"),
+    ] {
+        let checked = check(&[File::new("a.yml", &text)], &Settings::default());
+        assert!(checked.mappings.is_empty(), "{text}");
+    }
+}

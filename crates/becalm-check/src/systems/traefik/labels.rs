@@ -1,7 +1,7 @@
 //! Which labels of containers are Traefik's, and what tree are they?
 //!
 //! `traefik.http.middlewares.again.retry.attempts=4`, of services of Compose and Swarm, of `dockerLabels` of ECS, of `Labels` that
-//! Docker prints, and of `tags` of Consul and Nomad.
+//! Docker prints, of `tags` of Consul and Nomad, and wherever else one begins with `traefik.`.
 
 use std::collections::HashSet;
 
@@ -153,13 +153,30 @@ fn sets(tree: &Node) -> Vec<Vec<Label<'_>>> {
         }
         return sets;
     }
-    for (key, node) in tree.walk().flat_map(Node::entries) {
-        if ELSEWHERE.contains(&&*key.name) {
-            sets.push(labels(node));
+    sets.extend(has_own(tree).then(|| labels(tree)));
+    for node in tree.walk() {
+        for (key, node) in node.entries() {
+            if ELSEWHERE.contains(&&*key.name) || has_own(node) {
+                sets.push(labels(node));
+            }
         }
+        let items = node.items().iter().filter(|it| has_own(it));
+        sets.extend(items.map(labels));
     }
     sets
 }
+
+/// Whether one of these is Traefik's, whatever they are called.
+fn has_own(node: &Node) -> bool {
+    let is_own = |it: &str| {
+        let begin = it.get(..OWN.len());
+        begin.is_some_and(|it| it.eq_ignore_ascii_case(OWN))
+    };
+    let mut items = node.items().iter().filter_map(Node::text);
+    items.any(is_own) || node.entries().iter().any(|(key, _)| is_own(&key.name))
+}
+
+const OWN: &str = "traefik.";
 
 /// `name=value` of a list, or the entries of a mapping.
 fn labels(node: &Node) -> Vec<Label<'_>> {
