@@ -18,6 +18,13 @@ pub fn did_you_mean(word: &str, all_are: &str, known: &[&str]) -> String {
     )
 }
 
+/// The same, but names all where several are as near: none of them is meant more than the others.
+pub fn did_you_mean_one(word: &str, all_are: &str, known: &[&str]) -> String {
+    let all = || known.iter().copied();
+    let is_one = nearest(word, all()) == nearest(word, all().rev());
+    did_you_mean(if is_one { word } else { "" }, all_are, known)
+}
+
 /// The word that this misspells: one letter is wrong, or the case.
 pub fn slip_of<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     if known.contains(&word) {

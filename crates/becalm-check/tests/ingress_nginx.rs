@@ -101,10 +101,54 @@ fn the_bounds_of_connections_are_read() {
 }
 
 #[test]
+fn a_value_that_the_controller_does_not_take_is_as_if_it_were_not_there() {
+    let prefix = "nginx.ingress.kubernetes.io/proxy";
+    let good = format!("{prefix}-next-upstream-tries: \"2\"");
+    let without = of(&[("i.yaml", &ingress(&good))]);
+    for annotation in [
+        "next-upstream: error http_400 non_idempotent",
+        "next-upstream: error updating",
+        "next-upstream: error  non_idempotent",
+        "next-upstream: \"error non_idempotent\\n\"",
+        "next-upstream-timeout: 5s",
+        "read-timeout: 5s",
+    ] {
+        let text = ingress(&format!("{good}\n    {prefix}-{annotation}"));
+        let checked = of(&[("i.yaml", &text)]);
+        let found = checked
+            .findings
+            .iter()
+            .find(|it| it.code == "not-understood");
+        let said = &found.expect(annotation).sentence;
+        assert!(said.contains("uses what its ConfigMap says"), "{said}");
+        assert!(!codes(&checked).contains(&"refused"), "{annotation}");
+        let policy = &checked.mappings[0].policy;
+        assert_eq!(*policy, without.mappings[0].policy, "{annotation}");
+        let beside = of(&[("i.yaml", &text), ("c.yaml", CONTROLLER)]);
+        let own = &beside.mappings[0].policy;
+        assert_eq!(own.attempts, 2, "{annotation}");
+        let told = own.retry_on.as_deref().unwrap().to_string();
+        assert!(told.contains("503"), "{annotation}: {told}");
+    }
+    let tries = ingress(&format!("{prefix}-next-upstream-tries: few"));
+    let beside = of(&[("i.yaml", &tries), ("c.yaml", CONTROLLER)]);
+    assert_eq!(beside.mappings[0].policy.attempts, 4);
+}
+
+#[test]
+fn a_value_that_the_controller_takes_is_told_as_nginx_reads_it() {
+    let annotation = "nginx.ingress.kubernetes.io/proxy-next-upstream-tries: \"-1\"";
+    assert!(codes(&of(&[("i.yaml", &ingress(annotation))])).contains(&"refused"));
+}
+
+#[test]
 fn where_several_words_are_as_near_all_are_named() {
     let text = ingress("nginx.ingress.kubernetes.io/proxy-next-upstream: error http_400");
     let checked = of(&[("i.yaml", &text)]);
-    let found = checked.findings.iter().find(|it| it.code == "refused");
-    let told = &found.expect("refused").remedy;
+    let found = checked
+        .findings
+        .iter()
+        .find(|it| it.code == "not-understood");
+    let told = &found.expect("not taken").remedy;
     assert!(told.starts_with("the words are error, "), "{told}");
 }

@@ -20,7 +20,7 @@ use crate::evidence::Evidence;
 use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::meant::{did_you_mean, slip_of};
+use crate::meant::{did_you_mean, did_you_mean_one, slip_of};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Remedies, Schema, System};
 use crate::template::is_placeholder;
@@ -146,7 +146,10 @@ fn of_ingress<'a>(reading: &mut Reading<'a>, controller: Controller<'a>) {
     let mut draft = draft();
     let read = document.at(&["metadata", "annotations"]);
     let read = read.and_then(|it| it.get(&format!("{PREFIX}{READ}")));
-    let words = own.get(NEXT);
+    let read = whole_alone(reading, read);
+    let tries = whole_alone(reading, own.get(TRIES));
+    let timeout = whole_alone(reading, own.get(TIMEOUT));
+    let words = words_alone(reading, own.get(NEXT));
     let mut lists = None;
     if let Some((file, settings)) = controller.0 {
         let misread = std::mem::replace(&mut reading.misread, code::NOT_UNDERSTOOD);
@@ -160,7 +163,8 @@ fn of_ingress<'a>(reading: &mut Reading<'a>, controller: Controller<'a>) {
     }
     bounds(reading, &mut draft, |name| match name {
         READ => read,
-        name => own.get(name),
+        TRIES => tries,
+        _ => timeout,
     });
     if words.is_some() || controller.0.is_none() {
         lists = repeated(reading, &mut draft, words);
@@ -187,6 +191,51 @@ fn of_ingress<'a>(reading: &mut Reading<'a>, controller: Controller<'a>) {
     names.dedup();
     let title = format!("Ingress {}", name.unwrap_or("?"));
     map(reading, draft, lists, title, names, span);
+}
+
+/// A number, as `ValidateInt` of `annotations/parser/validators.go` has it.
+fn whole_alone<'n>(reading: &mut Reading<'_>, node: Option<&'n Node>) -> Option<&'n Node> {
+    taken(reading, node, |text| {
+        let is_whole = text.parse::<i64>().is_ok();
+        (!is_whole).then(|| "write a whole number".to_owned())
+    })
+}
+
+/// Words, as `validUpstreamAnnotation` of `annotations/proxy/main.go` has them.
+fn words_alone<'n>(reading: &mut Reading<'_>, node: Option<&'n Node>) -> Option<&'n Node> {
+    taken(reading, node, |text| {
+        let wrong = text.split_whitespace().find(|it| !WORDS.contains(it));
+        wrong
+            .map(|it| did_you_mean_one(it, "the words", WORDS))
+            .or_else(|| {
+                let is_one_line = text.split([' ', '\t']).all(|it| WORDS.contains(&it));
+                (!is_one_line).then(|| "write the words with one space between them".to_owned())
+            })
+    })
+}
+
+/// The words of an annotation; nginx itself has `updating`, too.
+const WORDS: &[&str] = list!(
+    "error timeout invalid_header http_500 http_502 http_503 http_504 http_403 http_404 http_429 \
+     non_idempotent off"
+);
+
+/// The value of an annotation that the controller takes. Of another it warns in its log, and goes on as if it were not there.
+fn taken<'n>(
+    reading: &mut Reading<'_>,
+    node: Option<&'n Node>,
+    wrong: impl Fn(&str) -> Option<String>,
+) -> Option<&'n Node> {
+    let node = node?;
+    let known = node.text().filter(|it| !is_placeholder(it));
+    let Some((text, remedy)) = known.and_then(|it| Some((it, wrong(it)?))) else {
+        return Some(node);
+    };
+    let sentence = format!(
+        "ingress-nginx does not take `{text}` for this annotation, and uses what its ConfigMap says, or its default"
+    );
+    reading.find(node.span, code::NOT_UNDERSTOOD, sentence, remedy);
+    None
 }
 
 fn of_controller(reading: &mut Reading<'_>, own: &Node) {
