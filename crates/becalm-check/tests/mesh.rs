@@ -280,14 +280,52 @@ fn the_retries_of_an_envoy_filter_are_read_where_they_say_what_is_repeated() {
         ("CLUSTER", own.to_owned()),
     ] {
         let checked = of(applies_to, &value);
+        let told = ["key-not-read", "retries-not-read"];
         assert!(
-            codes(&checked).contains(&"no-such-field"),
+            codes(&checked).iter().any(|it| told.contains(it)),
             "{value}: {checked:?}"
         );
         assert!(checked.mappings.is_empty(), "{checked:?}");
     }
     let connections = "typed_config: {max_connect_attempts: 9}";
     assert_eq!(codes(&of("NETWORK_FILTER", connections)), ["not-seen"]);
+}
+
+/// `validateEnvoyFilter` warns of them, and `convertToEnvoyFilterWrapper` leaves them out.
+#[test]
+fn a_field_that_a_patch_should_not_have_is_not_refused() {
+    let own = "retry_policy: {retry_on: reset, num_retries: 1";
+    for (applies_to, value, told) in [
+        (
+            "HTTP_ROUTE",
+            format!("{{route: {{{own}, retry_budget: {{}}}}}}}}"),
+            1,
+        ),
+        ("HTTP_ROUTE", format!("{{{own}}}}}"), 1),
+        ("HTTP_ROUTE", "{timeout: 3s}".into(), 1),
+        ("HTTP_ROUTE", "{name: a, typed_config: {x: 1}}".into(), 0),
+        (
+            "CLUSTER",
+            "{circuit_breakers: {thresholds: [{max_retry: 9}]}}".into(),
+            1,
+        ),
+        ("CLUSTER", format!("{{{own}}}}}"), 1),
+    ] {
+        let checked = of(&[(
+            "filter.yaml",
+            &format!(
+                "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nmetadata: {{name: f}}\nspec:\n  configPatches:\n  - applyTo: {applies_to}\n    patch: {{operation: MERGE, value: {value}}}\n"
+            ),
+        )]);
+        let refused = ["no-such-field", "refused"];
+        assert!(
+            codes(&checked).iter().all(|it| !refused.contains(it)),
+            "{value}: {checked:#?}"
+        );
+        let left = ["key-not-read", "retries-not-read"];
+        let found = checked.findings.iter().filter(|it| left.contains(&it.code));
+        assert_eq!(found.count(), told, "{value}: {checked:#?}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use crate::code;
 use crate::document::{Key, Node, Value};
+use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::meant::did_you_mean;
 use crate::reading::{Later, Reading};
@@ -66,12 +67,19 @@ fn is_camel(name: &str, field: &str) -> bool {
     field.contains('_') && letters.eq(name.bytes())
 }
 
-/// Finds fields that the message does not have.
+/// Finds fields that the message does not have. Where they are not refused, those that are about retries alone.
 pub fn check(reading: &mut Reading<'_>, node: &Node, message: &Message) {
     for (key, _) in node.entries() {
         if key.name.starts_with('@') || message.fields.iter().any(|it| is(key, it)) {
             continue;
         }
+        let (code, then) = match reading.system.schema.refuses {
+            Some(_) => (code::NO_SUCH_FIELD, ", and refuses the file"),
+            None if message.is_about_retries(key) => {
+                (code::KEY_NOT_READ, ": it warns, and leaves the field out")
+            }
+            None => continue,
+        };
         let home = MESSAGES
             .iter()
             .find(|it| it.fields.iter().any(|field| is(key, field)));
@@ -80,12 +88,20 @@ pub fn check(reading: &mut Reading<'_>, node: &Node, message: &Message) {
             None => did_you_mean(&key.name, "the fields", message.fields),
         });
         let sentence = format!(
-            "{} has no field `{}` in {}, and refuses the file",
+            "{} has no field `{}` in {}{then}",
             reading.who(),
             key.name,
             message.name
         );
-        reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
+        reading.find(key.span, code, sentence, remedy);
+    }
+}
+
+impl Message {
+    /// Whether a field that it does not have is meant for retries, or for what bounds them.
+    fn is_about_retries(&self, key: &Key) -> bool {
+        let more = [ROUTE.name, ROUTE_ACTION.name, VIRTUAL_HOST.name];
+        !more.contains(&self.name) || is(key, "timeout") || looks_like_retries(&key.name)
     }
 }
 

@@ -27,7 +27,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, NAMES};
 use crate::reading::Reading;
-use crate::system::{Follows, Form, Schema, System};
+use crate::system::{Follows, Form, Refuses, Schema, System};
 use crate::told::Told;
 pub(super) use files::Files;
 use given::{Given, Root};
@@ -43,7 +43,14 @@ pub(super) const ISTIO: System = System {
     elsewhere: &["no-budget"],
     follows: Follows::Attempts,
     schema: Schema {
-        refuses: Some(REFUSES),
+        refuses: Some(Refuses {
+            // What a patch has is of no schema.
+            place: |path| {
+                (REFUSES.place)(path)
+                    && !path.starts_with(&["spec", "configPatches", "patch", "value"])
+            },
+            ..REFUSES
+        }),
         homes: &[
             (
                 "retries",

@@ -13,16 +13,27 @@ use crate::document::{Key, Node};
 use crate::list::list;
 use crate::mapping::Origin;
 use crate::reading::Reading;
-use crate::system::System;
+use crate::system::{Schema, System};
 
-/// A patch is written in Envoy's words.
+/// A patch is written in Envoy's words. Of a field that Envoy does not have `validateEnvoyFilter` warns alone, and
+/// `convertToEnvoyFilterWrapper` of `pilot/pkg/model/envoyfilter.go` leaves it out.
 const IN_A_PATCH: System = System {
     remedies: ENVOY.remedies,
     fewer: ENVOY.fewer,
+    schema: Schema {
+        refuses: None,
+        ..ISTIO.schema
+    },
     ..ISTIO
 };
 
 pub fn read(reading: &mut Reading<'_>, spec: &Node) {
+    let own = std::mem::replace(&mut reading.system, &IN_A_PATCH);
+    patches(reading, spec);
+    reading.system = own;
+}
+
+fn patches(reading: &mut Reading<'_>, spec: &Node) {
     let name = reading.document.at(&["metadata", "name"]);
     let name = name.and_then(Node::text).unwrap_or("?");
     for patch in spec.list(&["configPatches"]) {
@@ -105,9 +116,7 @@ fn of_routes(reading: &mut Reading<'_>, name: &str, applies_to: &str, is_new: bo
     draft.origin("budget", Origin::NotExpressible(why));
     let why = "what a patch leaves out stays as Istio makes it, and a list is added to";
     draft.lose("patch", why, None);
-    let own = std::mem::replace(&mut reading.system, &IN_A_PATCH);
     reading.map(draft, format!("EnvoyFilter {name}"), Vec::new(), span);
-    reading.system = own;
 }
 
 /// The keys of a patch that change retries, where Envoy has them.
