@@ -15,6 +15,50 @@ fn codes(checked: &Checked) -> Vec<&str> {
 
 const AUTHZ: &str = "name: envoy.filters.http.ext_authz\n        typed_config:\n          \"@type\": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz\n          ";
 
+/// Files of listeners alone, as LDS has them and as people keep them.
+#[test]
+fn a_listener_is_known_by_the_type_of_its_filter() {
+    let filter = "typedConfig: {'@type': type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager, routeConfig: {virtualHosts: [{name: a, domains: ['*'], routes: [{match: {prefix: /}, route: {cluster: a, retryPolicy: {retryOn: 5xx, numRetries: 4}}}]}]}}";
+    let camel = format!("{{name: l, filterChains: [{{filters: [{{name: h, {filter}}}]}}]}}");
+    let snake = [
+        ("typedC", "typed_c"),
+        ("routeC", "route_c"),
+        ("virtualH", "virtual_h"),
+    ];
+    let snake = snake
+        .iter()
+        .fold(camel.clone(), |all, (from, to)| all.replace(from, to));
+    let snake = snake
+        .replace("filterChains", "filter_chains")
+        .replace("retryPolicy", "retry_policy");
+    let bare = format!("{{name: l, filters: [{{name: h, {filter}}}]}}");
+    let typed = "'@type': type.googleapis.com/envoy.config.listener.v3.Listener";
+    for listener in [&camel, &snake, &bare] {
+        for text in [
+            listener.clone(),
+            format!("[{listener}]"),
+            format!("listeners: [{listener}]"),
+            format!("resources: [{listener}]"),
+            format!(
+                "resources: [{{name: l, resource: {}}}]",
+                listener.replace("{name: l", &format!("{{{typed}"))
+            ),
+            format!(
+                "xds: {{type.googleapis.com/envoy.config.listener.v3.Listener: {{l: {listener}}}}}"
+            ),
+        ] {
+            let checked = check(&[File::new("a.yaml", &text)], &Settings::default());
+            assert!(
+                codes(&checked).contains(&"repeats-non-idempotent"),
+                "{text}\n{checked:#?}"
+            );
+        }
+    }
+    let other = "name: l\nfilters: [{name: retry, max: 3}]\n";
+    let checked = check(&[File::new("a.yaml", other)], &Settings::default());
+    assert_eq!(codes(&checked), ["unknown-system"]);
+}
+
 #[test]
 fn what_filters_ask_for_is_repeated_as_the_file_says() {
     let http = |retry: &str| {

@@ -63,6 +63,8 @@ pub(super) const ENVOY: System = System {
             ("thresholds", "maxRetries"),
             ("thresholds", "retry_budget"),
             ("thresholds", "retryBudget"),
+            ("http_health_check", "retriable_statuses"),
+            ("httpHealthCheck", "retriableStatuses"),
             ("virtual_hosts", "include_request_attempt_count"),
             ("virtual_hosts", "include_attempt_count_in_response"),
             ("virtual_hosts", "include_is_timeout_retry_header"),
@@ -116,20 +118,35 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
         list!("static_resources dynamic_resources virtual_hosts scoped_route_configurations");
     let is_envoy = |node: &Node| {
         let url = node.get("@type").and_then(Node::text);
-        url.is_some_and(|it| it.starts_with("type.googleapis.com/envoy."))
+        url.is_some_and(|it| it.starts_with(TYPES))
     };
-    let is_one = |node: &Node| tops.iter().any(|top| field(node, top).is_some()) || is_envoy(node);
+    // By the type of a filter: a listener by itself has none.
+    let is_listener = |node: &Node| {
+        let mut filters = ["filter_chains", "filters"].iter();
+        filters.any(|it| field(node, it).is_some()) && node.walk().any(is_envoy)
+    };
+    let is_own = |node: &Node| is_envoy(node) || is_listener(node);
+    let is_one = |node: &Node| tops.iter().any(|top| field(node, top).is_some()) || is_own(node);
+    let is_wrapped = |node: &Node| field(node, "resource").is_some_and(is_own);
+    let has_types = |node: &Node| {
+        let mut keys = node.entries().iter().map(|(key, _)| key);
+        keys.any(|it| it.name.starts_with(TYPES))
+    };
     // `istioctl proxy-config routes -o json` and `istioctl proxy-config clusters -o json` print lists.
     let listed = tree.items();
     is_one(tree)
         || listed.iter().any(is_one)
         || !listed.is_empty() && listed.iter().all(is_cluster)
-        || ["resources", "configs"]
+        || ["resources", "configs", "listeners"]
             .iter()
-            .any(|list| items(tree, list).iter().any(is_envoy))
+            .any(|list| items(tree, list).iter().any(|it| is_own(it) || is_wrapped(it)))
+        || tree.entries().iter().any(|(_, it)| has_types(it))
         // A CiliumEnvoyConfig.
         || tree.list(&["spec", "resources"]).iter().any(is_envoy)
 }
+
+/// How the names of Envoy's types begin.
+const TYPES: &str = "type.googleapis.com/envoy.";
 
 pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     let Some(tree) = reading.document.tree else {
