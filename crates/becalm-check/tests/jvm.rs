@@ -84,6 +84,21 @@ fn the_old_key_and_no_default_config_are_of_1_7() {
 }
 
 #[test]
+fn the_name_of_an_instance_is_no_setting() {
+    for text in [
+        "resilience4j.retry: {instances: {retryA: {maxAttempts: 4}}}\n",
+        "resilience4j.retry: {backends: {retryA: {maxAttempts: 4}}, configs: {withRetries: {maxAttempts: 2}}}\n",
+        "resilience4j: {retry: {instances: {a: {maxAttempts: 4}}}, circuitbreaker: {instances: {retryA: {slidingWindowSize: 9}}}}\n",
+    ] {
+        assert!(!has(&of(&[], text), "retries-not-read"), "{text}");
+    }
+    let misplaced = "resilience4j: {retry: {instances: {a: {maxAttempts: 4}}}, circuitbreaker: {instances: {b: {retry: {maxAttempts: 3}}}}}\n";
+    let checked = of(&[], misplaced);
+    let told = ["retries-not-read", "key-not-read"];
+    assert!(told.iter().any(|it| has(&checked, it)), "{checked:#?}");
+}
+
+#[test]
 fn a_time_limiter_outside_the_retry_ends_the_call() {
     let text = "
 resilience4j:

@@ -17,6 +17,7 @@ use super::spring::{self, Properties, at, check, entry, get, is_called};
 use crate::code;
 use crate::document::{Document, Key, Node};
 use crate::evidence::Evidence;
+use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
@@ -113,6 +114,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     let Some(all) = get(&properties.tree, "resilience4j") else {
         return;
     };
+    names(all);
     siblings::check_breakers(reading, all);
     let Some((key, retry)) = entry(all, "retry") else {
         return;
@@ -172,6 +174,23 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         reading.map(draft, told, vec![name.to_owned()], key.span);
     }
 }
+
+/// Takes the names of configs and instances that look like retries as names: they set nothing, whatever they are. Others stand,
+/// perhaps, in one key with what is set.
+fn names(all: &Node) {
+    let called =
+        |(key, _): &&(Key, Node), names: &[&str]| names.iter().any(|it| is_called(key, it));
+    let modules = all.entries().iter().filter(|it| called(it, MODULES));
+    let places = modules.flat_map(|(_, it)| it.entries());
+    let places = places.filter(|it| called(it, &["configs", "instances", "backends"]));
+    let named = places.flat_map(|(_, it)| it.entries());
+    for (key, _) in named.filter(|(key, it)| it.is_table() && looks_like_retries(&key.name)) {
+        key.asked.set(true);
+    }
+}
+
+const MODULES: &[&str] =
+    list!("retry circuitbreaker ratelimiter bulkhead thread-pool-bulkhead timelimiter");
 
 /// The instances that a profile says something of; `None` where it says something of all, or is none.
 fn changed(reading: &Reading<'_>, properties: &Properties<'_>) -> Option<HashSet<String>> {
