@@ -37,10 +37,30 @@ pub fn looks_like_retries(name: &str) -> bool {
     if name.len() < 3 || name.len() > 200 {
         return false;
     }
-    let mut parts = parts(name);
-    has_stem(&plain(name))
-        || parts
+    let plain = plain(name);
+    if plain.contains("quic") && is_of_quic(name) {
+        return false;
+    }
+    let is_stem = if plain.contains("preconnect") {
+        let others = parts(name).filter(|it| !it.starts_with("preconnect"));
+        has_stem(&others.collect::<String>())
+    } else {
+        has_stem(&plain)
+    };
+    is_stem
+        || parts(name)
             .any(|part| PARTS.contains(&&*part) || MEANT.iter().any(|meant| is_slip(&part, meant)))
+}
+
+/// Whether it is about the Retry packet of QUIC, by which a client proves its address: `quic-force-retry`.
+fn is_of_quic(name: &str) -> bool {
+    let parts: Vec<_> = parts(name).collect();
+    let has = |it: &str| parts.iter().any(|part| part == it);
+    has("quic")
+        && has("retry")
+        && parts
+            .last()
+            .is_some_and(|it| it == "retry" || it == "threshold")
 }
 
 /// The first setting of retries in a text of lines, or of one, as snippets of proxies have it.
@@ -113,7 +133,7 @@ fn ends_of_next_upstream(plain: &str) -> bool {
 }
 
 /// `perTryTimeout` is `per`, `try` and `timeout`.
-fn parts(name: &str) -> impl Iterator<Item = String> {
+pub fn parts(name: &str) -> impl Iterator<Item = String> {
     let mut before = false;
     let begins = name.char_indices().filter_map(move |(at, c)| {
         let is_small = std::mem::replace(&mut before, c.is_lowercase());
@@ -178,6 +198,11 @@ mod tests {
             "back_off",
             "proxy-ext-upstream",
             "proxy_next_upsteam_tries",
+            "tcpReconnect",
+            "http_reconnect_delay",
+            "preconnectRetries",
+            "quicMaxRetries",
+            "quic_retry_policy",
         ] {
             assert!(looks_like_retries(name), "{name}");
         }
@@ -193,6 +218,10 @@ mod tests {
             "route",
             "proxy_upstream",
             "nextStep",
+            "preconnectPolicy",
+            "perUpstreamPreconnectRatio",
+            "quic-force-retry",
+            "tune.quic.retry-threshold",
         ] {
             assert!(!looks_like_retries(name), "{name}");
         }

@@ -32,6 +32,7 @@ mod list;
 mod mapping;
 mod meant;
 mod mentioned;
+mod names;
 mod parsed;
 mod reading;
 mod room;

@@ -10,6 +10,7 @@ use crate::document::{Node, Span};
 use crate::finding::Finding;
 use crate::hints::{looks_like_retries, word_of_text};
 use crate::list::list;
+use crate::names::{checks_health, is_name};
 use crate::system::System;
 use crate::systems::is_called;
 
@@ -94,22 +95,23 @@ pub fn of_unknown(
 /// A text of no system that is read.
 pub fn of_text(file: &str, text: &str, found: &mut Vec<Finding>) -> bool {
     let is_comment = |line: &str| line.trim_start().starts_with(['#', ';', '!', '/']);
-    let words = |line: &str| {
-        let line = line.get(..200).unwrap_or(line).to_owned();
+    fn word(line: &str) -> Option<(&str, usize)> {
+        let line = line.get(..200).unwrap_or(line);
         let mut words = line.split(|c: char| c.is_whitespace() || "={};".contains(c));
-        // `--retry` is said to a program that is run.
-        words
-            .find(|it| !it.starts_with('-') && looks_like_retries(it))
-            .map(ToOwned::to_owned)
-    };
+        // nginx tries files; `--retry` is said to a program that is run.
+        let is_none = |it: &str| it == "try_files" || it.starts_with('-');
+        let word = words.find(|it| !is_none(it) && looks_like_retries(it))?;
+        let before = word.as_ptr() as usize - line.as_ptr() as usize;
+        Some((word, line[..before].chars().count() + 1))
+    }
     let lines = text
         .lines()
         .enumerate()
         .filter(|(_, line)| !is_comment(line));
     let all: Vec<_> = lines
-        .filter_map(|(at, line)| Some((at + 1, words(line)?)))
+        .filter_map(|(at, line)| Some((at + 1, word(line)?)))
         .collect();
-    let Some((line, word)) = all.first() else {
+    let Some((line, (word, column))) = all.first() else {
         return false;
     };
     let more = match all.len() {
@@ -118,7 +120,8 @@ pub fn of_text(file: &str, text: &str, found: &mut Vec<Finding>) -> bool {
     };
     let sentence =
         format!("`{word}`{more}: settings of retries, as it looks, of a system that is not read");
-    found.push(not_read(file, Span::new(*line, 1, 0), sentence));
+    let span = Span::new(*line, *column, word.chars().count());
+    found.push(not_read(file, span, sentence));
     true
 }
 
@@ -206,6 +209,8 @@ const HEADERS: &[&str] = list!(
 struct Path<'n> {
     names: Vec<&'n str>,
     spans: Vec<Span>,
+    /// Whether the next node is an item of a list.
+    is_item: bool,
 }
 
 impl<'n> Path<'n> {
@@ -232,6 +237,7 @@ fn gather<'n>(
     path: &mut Path<'n>,
     left: &mut Gathered<'n>,
 ) {
+    let is_item = std::mem::take(&mut path.is_item);
     if is_schema(node) {
         return;
     }
@@ -250,6 +256,7 @@ fn gather<'n>(
         if let Some(here) = named(item, parent).or_else(|| assigned(item, parent)) {
             left.keys.extend(path.left(here, told));
         }
+        path.is_item = true;
         gather(item, told, path, left);
     }
     let is_of_headers = matches!(
@@ -282,7 +289,8 @@ fn gather<'n>(
                     && (key.name == *name || place.is_empty() && is_called(key, name))
             })
         };
-        if key.asked.get() == Some(false) && !is_own() && !told(value.span) {
+        let is_name = || is_name(&key.name, value, &path.names, is_item);
+        if key.asked.get() == Some(false) && !is_own() && !told(value.span) && !is_name() {
             left.keys.extend(here());
             continue;
         }
@@ -292,15 +300,6 @@ fn gather<'n>(
         path.names.pop();
         path.spans.pop();
     }
-}
-
-/// Whether it is a check of health, in any spelling, which repeats no request of a client.
-fn checks_health(name: &str) -> bool {
-    let name = name.strip_prefix("x-").unwrap_or(name);
-    let letters = name.bytes().filter(u8::is_ascii_alphabetic);
-    letters
-        .map(|it| it.to_ascii_lowercase())
-        .eq(*b"healthcheck")
 }
 
 /// Whether it says which keys others may have: JSON Schema, as of a `CustomResourceDefinition`, or `OpenAPI`.
@@ -353,6 +352,10 @@ fn whose(file: &str, tree: &Node) -> String {
     let is_container = |(_, it): &(_, Node)| it.get("image").or_else(|| it.get("build")).is_some();
     let services = tree.get("services").map_or(&[][..], Node::entries);
     let is_compose = has(&["version"]) && has(&["services"]) || services.iter().any(is_container);
+    let is_of_kong = |it: &Node| {
+        let has = |name: &str| it.get(name).is_some();
+        has("retries") && (has("host") || has("url")) && (has("protocol") || has("routes"))
+    };
     let is_of_polly = |it: &Node| it.get("MaxRetryAttempts").is_some();
     let known = [
         (is_values(file), "the `values.yaml` of a Helm chart"),
@@ -365,24 +368,35 @@ fn whose(file: &str, tree: &Node) -> String {
         ),
         (has(&["jobs"]) && has(&["on"]), "GitHub Actions"),
         (has(&["groups"]), "Prometheus"),
+        (
+            tree.list(&["services"]).iter().any(is_of_kong),
+            "a file of Kong without `_format_version`",
+        ),
     ];
-    if let (Some(kind), Some((group, _))) = (
-        text("kind"),
-        text("apiVersion").and_then(|it| it.split_once('/')),
-    ) {
-        let article = if kind.starts_with(['A', 'E', 'I', 'O']) {
-            "an"
-        } else {
-            "a"
-        };
-        return format!("{article} {kind} of {group}");
+    if let Some(resource) = resource(tree) {
+        return resource;
     }
     if let Some(kind) = text("kind").filter(|_| has(&["apiVersion"])) {
         return format!("a {kind}");
     }
-    let known = known.iter().find(|(is, _)| *is);
-    known.map_or_else(
-        || "a system that is not known".into(),
-        |(_, name)| (*name).into(),
-    )
+    if let Some((_, name)) = known.iter().find(|(is, _)| *is) {
+        return (*name).into();
+    }
+    // Of several in one list.
+    let listed = tree.entries().iter().flat_map(|(_, it)| it.items());
+    let listed = listed.filter_map(resource).next();
+    listed.unwrap_or_else(|| "a system that is not known".into())
+}
+
+/// The kind of a resource of a group: `a MeshRetry of kuma.io`.
+fn resource(node: &Node) -> Option<String> {
+    let text = |key: &str| node.get(key).and_then(Node::text);
+    let kind = text("kind")?;
+    let (group, _) = text("apiVersion")?.split_once('/')?;
+    let article = if kind.starts_with(['A', 'E', 'I', 'O']) {
+        "an"
+    } else {
+        "a"
+    };
+    Some(format!("{article} {kind} of {group}"))
 }

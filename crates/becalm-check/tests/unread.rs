@@ -251,6 +251,96 @@ fn what_repeats_no_request_is_not_told() {
     );
 }
 
+/// What has words of retries in its name, and sets none, beside what does.
+#[test]
+fn a_name_of_something_is_no_setting_of_retries() {
+    let lists = |text: &str| format!("spring:\n  cloud:\n    gateway: {{routes: []}}\n{text}");
+    for (name, text) in [
+        (
+            "a.yaml",
+            "on: push\njobs:\n  go-test-retry: {timeout-minutes: 9, steps: [{run: x}]}\n",
+        ),
+        ("a.yaml", "nav:\n- CLI: [{argo retry: cli/argo_retry.md}]\n"),
+        (
+            "a.toml",
+            "[mod.\"github.com/cenkalti/backoff/v4\"]\nversion = \"v4.3.0\"\n",
+        ),
+        (
+            "a.toml",
+            "[versions]\nspring-retry = \"2.0\"\n[plugins]\ntest-retry = {id = \"org.gradle\", version = \"1.6\"}\n",
+        ),
+        (
+            "a.yaml",
+            "status: {nodes: {dag-with-retries-4w: {name: dag, type: DAG}}}\n",
+        ),
+        (
+            "a.yaml",
+            &lists("logging: {level: {org.springframework.retry: TRACE}}\n"),
+        ),
+        (
+            "a.yaml",
+            &lists("logging.level.org.springframework.retry: TRACE\n"),
+        ),
+        (
+            "a.yaml",
+            "spec: {tune_quic_options: {retry_threshold: 5}, apis: {quic-force-retry: true}}\n",
+        ),
+        (
+            "a.yaml",
+            "metadata: {annotations: {a/loadbalancer-service-healthcheck-retries: \"1\"}}\n",
+        ),
+        (
+            "a.yaml",
+            "- preconnectPolicy: {ratio: 1.5}\n  healthChecks: [{httpHealthCheck: {retriableStatuses: [{start: 500}]}}]\n",
+        ),
+        (
+            "a.conf",
+            "location ~* (.+)\\.(css|js)$ {\n  try_files $uri $1.$2;\n}\n",
+        ),
+        ("a.conf", "if ($a) {\n  try_files $uri $1.$2;\n}\n"),
+    ] {
+        let checked = of(name, text);
+        assert!(!is_named(name, text), "{text}\n{checked:#?}");
+    }
+    for text in [
+        "jobs: {test: {retry: 2}}\n",
+        "jobs: {retry: {count: 3, delay: 100}}\n",
+        "jobs: {retry: {run: {max_attempts: 3}}}\n",
+        "steps: [{run: x, retry: {automatic: [{limit: 2}]}}]\n",
+        "plugins: {retry: {count: 3}}\n",
+        "logging: {sink: {retry: exponential, level: DEBUG}}\n",
+        "logging: {level: {max-retries: 3}}\n",
+        "http: {retry: always}\n",
+        "http: {max retries: 3}\n",
+        "quic: {maxRetries: 3}\n",
+        "orders: {retry_threshold: 5}\n",
+    ] {
+        assert!(is_named("a.yaml", text), "{text}");
+    }
+    let found = of("a.conf", "a = 1\n  max_retries = 5\n");
+    assert_eq!(
+        (found.findings[0].span.column, found.findings[0].span.length),
+        (3, 11)
+    );
+}
+
+#[test]
+fn what_is_not_read_is_named_by_what_it_is_made_of() {
+    for (text, whose) in [
+        (
+            "services: [{name: a, protocol: http, host: a, retries: 5}]\n",
+            "Kong",
+        ),
+        (
+            "backendTrafficPolicies:\n- {apiVersion: gateway.envoyproxy.io/v1alpha1, kind: BackendTrafficPolicy, spec: {retry: {numRetries: 9}}}\n",
+            "a BackendTrafficPolicy of gateway.envoyproxy.io",
+        ),
+    ] {
+        let checked = of("a.yaml", text);
+        assert!(checked.findings[0].sentence.contains(whose), "{checked:?}");
+    }
+}
+
 /// A schema says which keys others may have: of Kubernetes, JSON Schema and `OpenAPI`.
 #[test]
 fn a_schema_holds_no_settings() {

@@ -71,7 +71,7 @@ fn is_nginx(text: &str) -> bool {
     lines.any(|line| {
         let line = line.split('#').next().unwrap_or_default().trim();
         let first = line.split([' ', '\t', '{', ';']).next().unwrap_or_default();
-        let is_head = |it: &str| !it.contains(['=', ':', '"']);
+        let is_head = |it: &str| !it.contains(['=', ':', '"']) || is_location(it);
         let is_block =
             blocks.contains(&first) && line.split_once('{').is_some_and(|(it, _)| is_head(it));
         let is_own = FAMILIES.iter().any(|it| {
@@ -80,6 +80,13 @@ fn is_nginx(text: &str) -> bool {
         });
         is_block && (line.ends_with(['{', '}', ';'])) || is_own && line.contains(';')
     })
+}
+
+/// Whether a line begins a location as no other format does: by a sign and what it is about.
+fn is_location(head: &str) -> bool {
+    let mut words = head.split_whitespace();
+    let is_sign = |it: &str| ["=", "~", "~*", "^~"].contains(&it);
+    words.next() == Some("location") && words.next().is_some_and(is_sign) && words.next().is_some()
 }
 
 pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
