@@ -95,15 +95,6 @@ pub fn of_unknown(
 /// A text of no system that is read.
 pub fn of_text(file: &str, text: &str, found: &mut Vec<Finding>) -> bool {
     let is_comment = |line: &str| line.trim_start().starts_with(['#', ';', '!', '/']);
-    fn word(line: &str) -> Option<(&str, usize)> {
-        let line = line.get(..200).unwrap_or(line);
-        let mut words = line.split(|c: char| c.is_whitespace() || "={};".contains(c));
-        // nginx tries files; `--retry` is said to a program that is run.
-        let is_none = |it: &str| it == "try_files" || it.starts_with('-');
-        let word = words.find(|it| !is_none(it) && looks_like_retries(it))?;
-        let before = word.as_ptr() as usize - line.as_ptr() as usize;
-        Some((word, line[..before].chars().count() + 1))
-    }
     let lines = text
         .lines()
         .enumerate()
@@ -123,6 +114,17 @@ pub fn of_text(file: &str, text: &str, found: &mut Vec<Finding>) -> bool {
     let span = Span::new(*line, *column, word.chars().count());
     found.push(not_read(file, span, sentence));
     true
+}
+
+/// The first word of a line that looks like retries, and its column.
+fn word(line: &str) -> Option<(&str, usize)> {
+    let line = line.get(..200).unwrap_or(line);
+    let mut words = line.split(|c: char| c.is_whitespace() || "={};".contains(c));
+    // nginx tries files; `--retry` is said to a program that is run.
+    let is_none = |it: &str| it == "try_files" || it.starts_with('-');
+    let word = words.find(|it| !is_none(it) && looks_like_retries(it))?;
+    let before = word.as_ptr() as usize - line.as_ptr() as usize;
+    Some((word, line[..before].chars().count() + 1))
 }
 
 fn not_read(file: &str, span: Span, sentence: String) -> Finding {
@@ -383,8 +385,8 @@ fn whose(file: &str, tree: &Node) -> String {
         return (*name).into();
     }
     // Of several in one list.
-    let listed = tree.entries().iter().flat_map(|(_, it)| it.items());
-    let listed = listed.filter_map(resource).next();
+    let mut listed = tree.entries().iter().flat_map(|(_, it)| it.items());
+    let listed = listed.find_map(resource);
     listed.unwrap_or_else(|| "a system that is not known".into())
 }
 
