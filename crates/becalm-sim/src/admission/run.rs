@@ -232,6 +232,7 @@ mod tests {
         // Without jitter many hang up at one time.
         let fixed = unlimited.clone().jitter(Jitter::None);
         let impatient = unlimited.clone().deadline(Duration::from_secs(9));
+        let mut wasted = 0;
         for policy in [
             &unlimited,
             &fixed,
