@@ -42,28 +42,33 @@ pub fn read(
     let mut known: HashSet<_> = held.iter().map(|it| it.key).collect();
     let check = |files: &[File<'_>]| {
         let mut inner = check(files);
-        soften(files, &mut inner);
+        let silent = soften(files, &mut inner);
         let unknown = inner.findings.iter();
         let unknown = unknown.filter(|it| it.code == code::UNKNOWN_SYSTEM.name);
         let unknown: HashSet<_> = unknown.map(|it| &*it.file).collect();
-        for it in held.iter().filter(|it| unknown.contains(it.name)) {
+        let says_nothing = |it: &&Held<'_>| unknown.contains(it.name) || silent.contains(it.name);
+        for it in held.iter().filter(says_nothing) {
             known.remove(&it.key);
         }
         inner
     };
     let is_any = of_held(file, &held, check, found);
+    let scripts = data.iter().filter(|it| is_script(it));
+    known.extend(scripts.map(|(key, _)| key.span));
     Within { is_any, known }
 }
 
 /// The file around a text that cannot be parsed is fine. What is no YAML by its name is a text like others, which may look like
-/// retries all the same.
-fn soften(files: &[File<'_>], inner: &mut Checked) {
+/// retries all the same. Returns those of which nothing is told then.
+fn soften(files: &[File<'_>], inner: &mut Checked) -> HashSet<String> {
     let is_broken = |it: &Finding| it.code == code::CANNOT_READ.name;
-    let mut broken = HashSet::new();
-    let mut told = HashSet::new();
+    let (mut silent, mut broken, mut told) = (HashSet::new(), HashSet::new(), HashSet::new());
     for it in &inner.findings {
-        if is_broken(it) && it.severity == Severity::Error {
-            broken.insert(it.file.clone());
+        if is_broken(it) {
+            silent.insert(it.file.clone());
+            if it.severity == Severity::Error {
+                broken.insert(it.file.clone());
+            }
         } else if it.code == code::RETRIES_NOT_READ.name {
             told.insert(it.file.clone());
         }
@@ -85,6 +90,10 @@ fn soften(files: &[File<'_>], inner: &mut Checked) {
     {
         it.severity = Severity::Note;
     }
+    for it in &inner.findings {
+        silent.remove(&it.file);
+    }
+    silent
 }
 
 fn is_config_map(tree: &Node) -> bool {
@@ -250,6 +259,12 @@ const SCRIPTS: [&str; 11] = [
     ".sh", ".bash", ".py", ".lua", ".js", ".rb", ".pl", ".go", ".java", ".ts", ".php",
 ];
 
+/// Whether it is a program, which sets nothing.
+fn is_script((key, value): &(Key, Node)) -> bool {
+    let begins = value.text().is_some_and(|it| it.starts_with("#!"));
+    begins || SCRIPTS.iter().any(|it| key.name.ends_with(it))
+}
+
 /// Whether a text of one line is a file, and no value: by its name, or as JSON.
 fn is_file(name: &str, text: &str) -> bool {
     let text = text.trim();
@@ -258,7 +273,7 @@ fn is_file(name: &str, text: &str) -> bool {
     let is_named = FILES
         .iter()
         .any(|ends| is_named(File::new(name, text), ends));
-    (is_json || is_named) && template::first(text).is_none()
+    (is_json || is_named || name.ends_with(".env")) && template::first(text).is_none()
 }
 
 /// A file within a file.
@@ -271,12 +286,12 @@ struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    fn of((key, value): &'a (Key, Node), outer: &[&str]) -> Option<Self> {
+    fn of(entry: &'a (Key, Node), outer: &[&str]) -> Option<Self> {
+        let (key, value) = entry;
         let Value::Scalar { text, .. } = &value.value else {
             return None;
         };
-        let is_script = text.starts_with("#!") || SCRIPTS.iter().any(|it| key.name.ends_with(it));
-        if !(text.contains('\n') || is_file(&key.name, text)) || is_script {
+        if !(text.contains('\n') || is_file(&key.name, text)) || is_script(entry) {
             return None;
         }
         let line = outer.get(key.span.line - 1).map_or("", |it| it.trim_end());

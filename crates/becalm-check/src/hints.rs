@@ -42,7 +42,7 @@ pub fn looks_like_retries(name: &str) -> bool {
         return false;
     }
     let is_stem = if plain.contains("preconnect") {
-        let others = parts(name).filter(|it| !it.starts_with("preconnect"));
+        let others = parts(name).map(|it| it.strip_prefix("preconnect").unwrap_or(&it).to_owned());
         has_stem(&others.collect::<String>())
     } else {
         has_stem(&plain)
@@ -56,11 +56,11 @@ pub fn looks_like_retries(name: &str) -> bool {
 fn is_of_quic(name: &str) -> bool {
     let parts: Vec<_> = parts(name).collect();
     let has = |it: &str| parts.iter().any(|part| part == it);
-    has("quic")
-        && has("retry")
-        && parts
-            .last()
-            .is_some_and(|it| it == "retry" || it == "threshold")
+    let counts = ["max", "num", "count", "limit"].iter().any(|it| has(it));
+    let last = parts
+        .last()
+        .is_some_and(|it| it == "retry" || it == "threshold");
+    has("quic") && has("retry") && last && !counts
 }
 
 /// The first setting of retries in a text of lines, or of one, as snippets of proxies have it.
@@ -84,16 +84,24 @@ pub fn word_of_text(text: &str) -> Option<&str> {
             let (_, after) = line.split_once(first).unwrap_or_default();
             is_setting(after)
         };
-        ((is_own || is_next) && (!is_value || is_line())).then_some(first)
+        (is_next || is_own && (!is_value || is_line())).then_some(first)
     })
 }
 
-/// Whether what follows a word is its value, and no prose: `retryPolicy is of the mesh`.
+/// Whether what follows a word is its value, and no prose: `retryPolicy is of the mesh`, `retries 3 times`.
 fn is_setting(after: &str) -> bool {
-    let after = after.trim();
-    let value = after.split_whitespace().next().unwrap_or_default();
-    let is_no_word = |c: char| !c.is_ascii_alphabetic();
-    after.len() > 1 && after.starts_with([':', '=', '{']) || value.contains(is_no_word)
+    let value = after.trim_start_matches(|it: char| it.is_whitespace() || ":='\"".contains(it));
+    if value.starts_with(['{', '[']) {
+        return true;
+    }
+    let mut words = value.split_whitespace();
+    let is_one = words.clone().count() == 1;
+    let is_no_prose = |it: &str| {
+        !it.trim_end_matches(['.', ','])
+            .bytes()
+            .all(|it| it.is_ascii_alphabetic() || it == b'\'')
+    };
+    value.starts_with(|it: char| it.is_ascii_alphanumeric()) && (is_one || words.all(is_no_prose))
 }
 
 /// Words that begin a line about retries in the files of proxies, but for HAProxy's `retries 3`.

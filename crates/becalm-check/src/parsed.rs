@@ -91,7 +91,7 @@ fn begins_a_tree(text: &str) -> bool {
     if first.starts_with(['{', '[', '%', '"', '\'']) || first.starts_with("---") {
         return !is_section;
     }
-    let key = first.strip_prefix("- ").unwrap_or(first).split_once(':');
+    let key = first.trim_start_matches(['-', ' ']).split_once(':');
     key.is_some_and(|(key, value)| {
         !key.contains(char::is_whitespace) && (value.is_empty() || value.starts_with([' ', '\t']))
     })

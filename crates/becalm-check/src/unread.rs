@@ -120,8 +120,9 @@ pub fn of_text(file: &str, text: &str, found: &mut Vec<Finding>) -> bool {
 fn word(line: &str) -> Option<(&str, usize)> {
     let line = line.get(..200).unwrap_or(line);
     let mut words = line.split(|c: char| c.is_whitespace() || "={};".contains(c));
-    // nginx tries files; `--retry` is said to a program that is run.
-    let is_none = |it: &str| it == "try_files" || it.starts_with('-');
+    // nginx tries files; a daemon is stopped by one signal after the other.
+    let stops = line.contains("start-stop-daemon");
+    let is_none = |it: &str| it == "try_files" || stops && it == "--retry";
     let word = words.find(|it| !is_none(it) && looks_like_retries(it))?;
     let before = word.as_ptr() as usize - line.as_ptr() as usize;
     Some((word, line[..before].chars().count() + 1))

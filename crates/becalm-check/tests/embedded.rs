@@ -159,3 +159,25 @@ fn a_file_that_is_no_yaml_by_name_or_form_is_of_an_unknown_system() {
         );
     }
 }
+
+#[test]
+fn a_text_that_says_nothing_hides_no_key_of_its_own_and_a_script_sets_nothing() {
+    for (data, expected) in [
+        ("RETRY_PATTERN: \"{GET,*}\"", 1),
+        ("retry-policy: |\n    mode: exponential: 2\n    max: 5", 1),
+        (
+            "retry.sh: |\n    num_retries = 4\n  a.yaml: |\n    retries: 3",
+            1,
+        ),
+        ("app.env: \"MAX_RETRIES=5\"", 1),
+        ("about: \"retries 3 times before it gives up\"", 0),
+        ("about: \"num_retries (deprecated)\"", 0),
+        ("about: \"retry_policy isn't set\"", 0),
+        ("about: \"retryPolicy: see the docs\"", 0),
+        ("about: \"retry-on conn-failure 503\"", 1),
+    ] {
+        let told = told(&format!("  {data}\n"));
+        let warned = told.iter().filter(|it| it.1 == "retries-not-read");
+        assert_eq!(warned.count(), expected, "{data}\n{told:?}");
+    }
+}

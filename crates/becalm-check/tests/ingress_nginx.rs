@@ -137,6 +137,11 @@ fn a_value_that_the_controller_does_not_take_is_as_if_it_were_not_there() {
 
 #[test]
 fn a_value_that_the_controller_takes_is_told_as_nginx_reads_it() {
+    // A blank behind the last word is taken, and cut off.
+    let annotation =
+        "nginx.ingress.kubernetes.io/proxy-next-upstream: \"error timeout non_idempotent \"";
+    let told = of(&[("i.yaml", &ingress(annotation))]);
+    assert!(codes(&told).contains(&"repeats-non-idempotent"), "{told:?}");
     let annotation = "nginx.ingress.kubernetes.io/proxy-next-upstream-tries: \"-1\"";
     assert!(codes(&of(&[("i.yaml", &ingress(annotation))])).contains(&"refused"));
 }

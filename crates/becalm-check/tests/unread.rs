@@ -283,6 +283,10 @@ fn a_name_of_something_is_no_setting_of_retries() {
         ),
         (
             "a.yaml",
+            &lists("logging: {level: {org.springframework.retry: \"OFF\"}}\n"),
+        ),
+        (
+            "a.yaml",
             "spec: {tune_quic_options: {retry_threshold: 5}, apis: {quic-force-retry: true}}\n",
         ),
         (
@@ -293,10 +297,7 @@ fn a_name_of_something_is_no_setting_of_retries() {
             "a.yaml",
             "- preconnectPolicy: {ratio: 1.5}\n  healthChecks: [{httpHealthCheck: {retriableStatuses: [{start: 500}]}}]\n",
         ),
-        (
-            "a.conf",
-            "location ~* (.+)\\.(css|js)$ {\n  try_files $uri $1.$2;\n}\n",
-        ),
+        ("a.conf", "location = /x {\n  try_files $uri $1.$2;\n}\n"),
         ("a.conf", "if ($a) {\n  try_files $uri $1.$2;\n}\n"),
     ] {
         let checked = of(name, text);
@@ -314,8 +315,36 @@ fn a_name_of_something_is_no_setting_of_retries() {
         "http: {max retries: 3}\n",
         "quic: {maxRetries: 3}\n",
         "orders: {retry_threshold: 5}\n",
+        // What is made of nothing but words of retries is no name, wherever it stands.
+        "plugins: {retry: {config: {max: 5}}}\n",
+        "plugins: {retry: {max: unlimited}}\n",
+        "plugins: {http-retry: {config: {max: 5}}}\n",
+        "modules: {retry: {delay: PT5S, on: gateway-error}}\n",
+        "steps: {retry: {max: 3, on: [error]}}\n",
+        "jobs: {retry: {max: 3, when: [x]}}\n",
+        "levels: {gold: {retryOn: 'connect-failure,reset', retryBackoff: PT1S}}\n",
+        "service: {level: {retryPolicy: exponential}}\n",
+        "client: {Retry Policy: exponential}\n",
+        "flow: {Backoff Mechanism: PENALIZE_FLOWFILE}\n",
+        "pages: {api: {retry: exponential, retryDelay: PT5S}}\n",
+        "dependencies: {maxRetries: 5, timeout: 3s}\n",
+        "client: {retryHealthcheck: 3}\n",
+        "quic: {quicMaxRetry: 5}\n",
+        "client: {preconnectretries: 3}\n",
     ] {
         assert!(is_named("a.yaml", text), "{text}");
+    }
+    for (name, text) in [
+        (
+            "jvm.options",
+            "-Xmx1g\n-Dresilience4j.retry.instances.a.max-attempts=5\n",
+        ),
+        (
+            "a.service",
+            "[Service]\nExecStart=/usr/bin/app --max-retries=5 --retry-backoff 1s\n",
+        ),
+    ] {
+        assert!(is_named(name, text), "{text}");
     }
     let found = of("a.conf", "a = 1\n  max_retries = 5\n");
     assert_eq!(

@@ -208,6 +208,8 @@ fn words_alone<'n>(reading: &mut Reading<'_>, node: Option<&'n Node>) -> Option<
         wrong
             .map(|it| did_you_mean_one(it, "the words", WORDS))
             .or_else(|| {
+                // Each word may have one blank behind it, the last one too.
+                let text = text.strip_suffix([' ', '\t']).unwrap_or(text);
                 let is_one_line = text.split([' ', '\t']).all(|it| WORDS.contains(&it));
                 (!is_one_line).then(|| "write the words with one space between them".to_owned())
             })
