@@ -19,7 +19,8 @@ pub fn is_name(name: &str, value: &Node, path: &[&str], is_item: bool) -> bool {
                 .any(|it| LEVELS.contains(&it))
                 && is_level(text)
         };
-        let is_page = || (name.contains(' ') || is_in(PAGES)) && is_page(text);
+        let is_page =
+            || (name.contains(' ') || name.ends_with(".md") || is_in(PAGES)) && is_page(text);
         return of_health(name)
             || VERSIONS.contains(&parent) && !is_setting(name)
             || is_threshold_of_quic(name, parent)
@@ -73,13 +74,13 @@ const LEVELS: &[&str] = &["level", "levels", "loggers"];
 /// What has a file for each title.
 const PAGES: &[&str] = &["nav", "pages"];
 
-/// Whether it is a number, a duration or a boolean, or may be one.
+/// Whether it is a number, a duration or a boolean, or may be one. A date is none.
 fn is_amount(text: &str) -> bool {
     let text = text.trim();
     let flags = list!("true false yes no on off always never none unlimited infinite infinity");
     // `PT5S` is a duration, by ISO 8601.
-    let text_of = text.trim_start_matches(['+', '-', '.', 'P', 'T']);
-    text_of.starts_with(|it: char| it.is_ascii_digit())
+    let amount = text.trim_start_matches(['+', '-', '.', 'P', 'T']);
+    amount.starts_with(|it: char| it.is_ascii_digit()) && !amount.contains(['-', '/'])
         || flags.iter().any(|it| text.eq_ignore_ascii_case(it))
         || is_placeholder(text)
 }

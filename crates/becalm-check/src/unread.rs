@@ -86,7 +86,7 @@ pub fn of_unknown(
     let sentence = format!(
         "`{place}`{}: settings of retries, as it looks, of {}, which is not read",
         more(rest),
-        whose(file, tree)
+        whose(file, tree, first)
     );
     found.push(not_read(file, first.span, sentence));
     true
@@ -349,7 +349,7 @@ fn header(node: &Node) -> Option<(&str, Span)> {
 }
 
 /// Of which system a document is, as far as it says so.
-fn whose(file: &str, tree: &Node) -> String {
+fn whose(file: &str, tree: &Node, first: &Left<'_>) -> String {
     let text = |key: &str| tree.get(key).and_then(Node::text);
     let has = |path: &[&str]| tree.at(path).is_some();
     let is_container = |(_, it): &(_, Node)| it.get("image").or_else(|| it.get("build")).is_some();
@@ -385,10 +385,13 @@ fn whose(file: &str, tree: &Node) -> String {
     if let Some((_, name)) = known.iter().find(|(is, _)| *is) {
         return (*name).into();
     }
-    // Of several in one list.
-    let mut listed = tree.entries().iter().flat_map(|(_, it)| it.items());
-    let listed = listed.find_map(resource);
-    listed.unwrap_or_else(|| "a system that is not known".into())
+    // Of several in a list of this name.
+    let listed = first.path.first().and_then(|it| tree.get(it));
+    let mut listed = listed.map_or(&[][..], Node::items).iter();
+    listed.find_map(resource).map_or_else(
+        || "a system that is not known".into(),
+        |it| format!("a list with {it}"),
+    )
 }
 
 /// The kind of a resource of a group: `a MeshRetry of kuma.io`.

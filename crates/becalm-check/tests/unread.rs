@@ -271,7 +271,7 @@ fn a_name_of_something_is_no_setting_of_retries() {
         ),
         (
             "a.yaml",
-            "status: {nodes: {dag-with-retries-4w: {name: dag, type: DAG}}}\n",
+            "status: {nodes: {dag-with-retries-4w: {name: dag, progress: 1/1, finishedAt: \"2021-01-02T03:04:05Z\"}}}\n",
         ),
         (
             "a.yaml",
@@ -361,8 +361,8 @@ fn what_is_not_read_is_named_by_what_it_is_made_of() {
             "Kong",
         ),
         (
-            "backendTrafficPolicies:\n- {apiVersion: gateway.envoyproxy.io/v1alpha1, kind: BackendTrafficPolicy, spec: {retry: {numRetries: 9}}}\n",
-            "a BackendTrafficPolicy of gateway.envoyproxy.io",
+            "gateways: [{apiVersion: g/v1, kind: Gateway}]\nbackendTrafficPolicies:\n- {apiVersion: gateway.envoyproxy.io/v1alpha1, kind: BackendTrafficPolicy, spec: {retry: {numRetries: 9}}}\n",
+            "a list with a BackendTrafficPolicy of gateway.envoyproxy.io",
         ),
     ] {
         let checked = of("a.yaml", text);
