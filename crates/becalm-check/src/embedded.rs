@@ -270,10 +270,9 @@ fn is_file(name: &str, text: &str) -> bool {
     let text = text.trim();
     let is_json = text.starts_with('{') && text.ends_with('}')
         || text.starts_with('[') && text.ends_with(']');
-    let is_named = FILES
-        .iter()
-        .any(|ends| is_named(File::new(name, text), ends));
-    (is_json || is_named || name.ends_with(".env")) && template::first(text).is_none()
+    let file = File::new(name, text);
+    let is_known = FILES.iter().any(|ends| is_named(file, ends)) || is_named(file, &[".env"]);
+    (is_json || is_known) && template::first(text).is_none()
 }
 
 /// A file within a file.

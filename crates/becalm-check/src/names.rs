@@ -19,8 +19,7 @@ pub fn is_name(name: &str, value: &Node, path: &[&str], is_item: bool) -> bool {
                 .any(|it| LEVELS.contains(&it))
                 && is_level(text)
         };
-        let is_page =
-            || (name.contains(' ') || name.ends_with(".md") || is_in(PAGES)) && is_page(text);
+        let is_page = || (name.contains(' ') || is_page(name) || is_in(PAGES)) && is_page(text);
         return of_health(name)
             || VERSIONS.contains(&parent) && !is_setting(name)
             || is_threshold_of_quic(name, parent)

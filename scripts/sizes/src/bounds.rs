@@ -9,7 +9,7 @@ pub const LINES: [(&str, usize); 3] = [
     ("becalm-ws", 8_250),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 131_100;
+pub const LINES_OF_ALL: usize = 131_200;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 2;
