@@ -22,7 +22,7 @@ use crate::unread;
 pub struct Within {
     /// Whether there is anything that a system reads, or that looks like retries.
     pub is_any: bool,
-    /// The keys of the files whose system is known, or of which something is told.
+    /// The keys of the files that a system reads, and of those with findings.
     pub known: HashSet<Span>,
 }
 
@@ -58,8 +58,8 @@ pub fn read(
     Within { is_any, known }
 }
 
-/// The file around a text that cannot be parsed is fine. What is no YAML by its name is a text like others, which may look like
-/// retries all the same. Returns those of which nothing is told then.
+/// The file around a text that cannot be parsed is fine. Such a text is searched for words of retries, and it is
+/// told as unreadable only if its name says that it is YAML. Returns the files that have no finding after that.
 fn soften(files: &[File<'_>], inner: &mut Checked) -> HashSet<String> {
     let is_broken = |it: &Finding| it.code == code::CANNOT_READ.name;
     let (mut silent, mut broken, mut told) = (HashSet::new(), HashSet::new(), HashSet::new());

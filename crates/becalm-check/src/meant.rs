@@ -18,7 +18,7 @@ pub fn did_you_mean(word: &str, all_are: &str, known: &[&str]) -> String {
     )
 }
 
-/// The same, but names all where several are as near: none of them is meant more than the others.
+/// Asks for the one word that is most like it; where several are as near, or none is, names all.
 pub fn did_you_mean_one(word: &str, all_are: &str, known: &[&str]) -> String {
     let all = || known.iter().copied();
     let is_one = nearest(word, all()) == nearest(word, all().rev());

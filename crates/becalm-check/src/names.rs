@@ -98,7 +98,7 @@ fn is_page(text: &str) -> bool {
             .any(|it| text.ends_with(it))
 }
 
-/// As of HAProxy's `tune.quic`: from so many connections on that are half open a client proves its address.
+/// HAProxy's `tune.quic` has one: when that many connections are half open, clients have to prove their address.
 fn is_threshold_of_quic(name: &str, parent: &str) -> bool {
     letters(name) == "retrythreshold" && parts(parent).any(|it| it == "quic")
 }

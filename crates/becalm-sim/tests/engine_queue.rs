@@ -16,7 +16,7 @@ struct Both {
 }
 
 impl Both {
-    /// A queue that is made for so many events; for many it sorts more of them at once.
+    /// A queue that is made for this many events. The number decides how many it sorts at once.
     fn for_pending(events: usize) -> Self {
         Self {
             queue: EventQueue::for_pending(events),

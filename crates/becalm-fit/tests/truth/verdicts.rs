@@ -54,13 +54,13 @@ pub fn middle(each: &[[Verdict; 2]]) -> [Verdict; 2] {
     })
 }
 
-/// Near an edge a verdict is another with another seed, for the truth as for the fit: so many are looked at there.
+/// The seeds for a log near an edge, where the seed alone changes the verdict on the truth and on the fit.
 pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=21;
 
 /// Whether better is more often than worse, by more than chance explains in one of twenty: the sign test.
 pub fn is_too_often(better: usize, worse: usize) -> bool {
     let differ = better + worse;
-    // Of so many fair coins, at least so many heads.
+    // How likely `differ` fair coins show at least `better` heads.
     let mut exactly = 0.5_f64.powi(i32::try_from(differ).unwrap());
     let mut fewer = 0.0;
     for heads in 0..better {

@@ -113,7 +113,7 @@ impl Server {
             }
             _ => {}
         }
-        // Who was admitted or refused brings nobody's turn forward.
+        // An admission or a refusal changes nobody else's turn.
         if self.looks <= now {
             self.look(fleet, now);
         }
@@ -248,7 +248,7 @@ mod tests {
                 let mut handshakes = Handshakes::of(herd, 50);
                 handshakes.backlog = 300;
                 let foreseen = run(&handshakes, Door::Open, &lone, 7).unwrap();
-                // One attempt more might end the run: nobody looks ahead.
+                // With this limit the engine cannot look ahead: one more attempt might end the run.
                 handshakes.herd.most_attempts = foreseen.reconnects.events + 1;
                 let lived = run(&handshakes, Door::Open, &lone, 7).unwrap();
                 assert!(!lived.reconnects.is_cut_short);

@@ -14,8 +14,8 @@ const DIGIT: u32 = 6;
 const VALUES: usize = 1 << DIGIT;
 const LEVELS: usize = u64::BITS.div_ceil(DIGIT) as usize;
 
-/// A bucket with at most so many events is sorted, not spread; of many events that wait a thousandth is, within these
-/// bounds: few are pushed among them, and their owners can fetch what they need of many at once.
+/// The queue sorts a bucket that is small, and spreads a larger one. Small is a thousandth of the events that it is made for,
+/// between these two numbers: a longer sorted run lets the owners of its events load their data in a row.
 const SORTED: (usize, usize) = (64, 1024);
 
 /// Memory is reserved for no more events than that: a quarter of a gigabyte.
@@ -32,7 +32,7 @@ pub struct Radix {
     used: [u64; LEVELS],
     buckets: Chains,
     len: usize,
-    /// A bucket of at most so many is sorted.
+    /// The most events of a bucket that the queue sorts at once.
     sorted: usize,
 }
 
