@@ -70,6 +70,12 @@ fn main() -> ExitCode {
     }
 }
 
+fn mib() -> usize {
+    std::env::args()
+        .nth(2)
+        .and_then(|it| it.parse().ok())
+        .unwrap_or(16)
+}
 /// How long this program was on a core, where Linux says it: others may be there, too.
 fn on_a_core() -> Duration {
     let told = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
@@ -112,7 +118,7 @@ fn giants(only: &str) -> Vec<(&'static str, &'static str, String, Duration)> {
     let lines = LONG.iter().filter(|it| it.0.contains(only));
     let lines = lines.map(|(what, name, before, entry, after)| {
         let length = entry.replace("NUMBER", "1000000").len();
-        let many = ((16 << 20) - before.len() - after.len()) / length;
+        let many = ((mib() << 20) - before.len() - after.len()) / length;
         let entries = (0..many).map(|at| entry.replace("NUMBER", &at.to_string()));
         let entries: String = entries.collect();
         let line = format!("{before}{}{after}", entries.trim_end_matches(','));
@@ -162,6 +168,34 @@ const LONG: &[(&str, &str, &str, &str, &str)] = &[
         "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec: {hosts: [a], http: [",
         "{route: [{destination: {host: a}}], retries: {attemps: 3}},",
         "]}",
+    ),
+    (
+        "YAML in braces, a policy and two findings in each entry",
+        "routes.yaml",
+        "{apiVersion: networking.istio.io/v1, kind: VirtualService, spec: {hosts: [a], http: [",
+        "{route: [{destination: {host: aNUMBER}}], retries: {attempts: 3, perTryTimeout: 2s}},",
+        "]}}\n",
+    ),
+    (
+        "YAML in braces, quoted, after a comment",
+        "routes.yaml",
+        "# routes\n{apiVersion: networking.istio.io/v1, kind: VirtualService, spec: {hosts: [a], http: [",
+        "{route: [{destination: {host: 'aNUMBER'}}], retries: {attempts: 3, perTryTimeout: 2s}},",
+        "]}}\n",
+    ),
+    (
+        "JSON, a policy and two findings in each entry",
+        "routes.json",
+        "{\"apiVersion\":\"networking.istio.io/v1\",\"kind\":\"VirtualService\",\"spec\":{\"http\":[",
+        "{\"route\":[{\"destination\":{\"host\":\"aNUMBER\"}}],\"retries\":{\"attempts\":3,\"perTryTimeout\":\"2s\"}},",
+        "]}}\n",
+    ),
+    (
+        "YAML in braces below keys, with commas at ends",
+        "routes.yaml",
+        "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  hosts: [a]\n  http: [",
+        "{route: [{destination: {host: 'aNUMBER',}}], retries: {attempts: 3, perTryTimeout: 2s}}, ",
+        "]\n",
     ),
     ("numbers in a list", "list.yaml", "[", "1,", "]"),
     (

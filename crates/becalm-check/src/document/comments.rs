@@ -14,11 +14,13 @@ pub fn blanked(text: &str) -> Cow<'_, str> {
     let mut blank = String::with_capacity(text.len());
     let mut left = text.chars().peekable();
     let mut within = Within::Json;
+    // The last two letters: of `http://x`, a word of YAML, no key of JSON has the colon.
+    let mut before = [' '; 2];
     while let Some(c) = left.next() {
         let next = left.peek().copied();
         let (shown, then) = match (within, c, next) {
             (Within::Json, '"', _) => (c, Within::Text),
-            (Within::Json, '/', Some('/')) => (' ', Within::Line),
+            (Within::Json, '/', Some('/')) if !is_scheme(before) => (' ', Within::Line),
             (Within::Json, '/', Some('*')) => {
                 left.next();
                 blank.push(' ');
@@ -40,8 +42,13 @@ pub fn blanked(text: &str) -> Cow<'_, str> {
         };
         blank.push(shown);
         within = then;
+        before = [before[1], c];
     }
     Cow::Owned(blank)
+}
+
+fn is_scheme([letter, colon]: [char; 2]) -> bool {
+    letter.is_ascii_alphanumeric() && colon == ':'
 }
 
 #[derive(Clone, Copy)]
@@ -66,6 +73,7 @@ mod tests {
         );
         assert_eq!(blank.chars().count(), text.chars().count());
         for no_json in [
+            "[http://x, {a: https://y}]",
             "a: http://x",
             "{{- if .x }}\na: http://x",
             "{% if x %}a: http://x",

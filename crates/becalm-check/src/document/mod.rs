@@ -1,6 +1,7 @@
 //! What stands in a file, and where?
 
 mod bounds;
+mod brackets;
 mod comments;
 mod json;
 mod names_1_1;

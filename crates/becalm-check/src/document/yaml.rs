@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use granit_parser::{Event, Parser, ScalarStyle, ScanError};
 
 use super::bounds::DEEPEST;
+use super::brackets;
 use super::comments::blanked;
 use super::json;
 use super::node::{Key, Names, Node, Span, Value};
@@ -48,25 +49,30 @@ pub struct Unread {
 
 /// The documents of a file.
 pub fn documents(text: &str) -> Read {
-    match json::document(text) {
-        Some(tree) => Read {
+    let blank = blanked(text);
+    if let Some(tree) = json::document(&blank) {
+        return Read {
             documents: vec![tree],
             ..Read::default()
-        },
-        None => of_yaml(text),
+        };
     }
+    brackets::apart(&blank, of_yaml_alone).unwrap_or_else(|| of_yaml(text, &blank))
 }
 
-/// Those of a text that may be all of YAML.
-pub(super) fn of_yaml(text: &str) -> Read {
-    let blank = blanked(text);
-    let (read, mut refusals) = parsed(text, &blank, &Places::default());
+/// Those of a text of YAML 1.2 without comments of JSON.
+pub(super) fn of_yaml_alone(text: &str) -> Read {
+    parsed(text, text, &Places::default()).0
+}
+
+/// Those of a text that may be all of YAML, which is `blank` without comments.
+pub(super) fn of_yaml(text: &str, blank: &str) -> Read {
+    let (read, mut refusals) = parsed(text, blank, &Places::default());
     let mut is_older = Older::is_older(text);
-    if read.unread.is_empty() || !(is_older || Older::may_mend(&refusals, &blank)) {
+    if read.unread.is_empty() || !(is_older || Older::may_mend(&refusals, blank)) {
         return read;
     }
     let mut best = read;
-    let mut older = Older::new(&blank);
+    let mut older = Older::new(blank);
     while is_older || older.mend(&refusals) {
         is_older = false;
         let (read, now) = parsed(text, &older.text(), &older.places(text));
