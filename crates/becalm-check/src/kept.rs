@@ -3,10 +3,13 @@
 //! A file of one line may have a finding and a mapping in each of a million entries. The first of each kind are kept; of each other
 //! finding its place, so that what is found twice counts once, as among those that are kept.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, Hash};
 
 use serde::Serialize;
+
+use foldhash::quality::FixedState;
+use foldhash::{HashMap, HashSet};
 
 use crate::document::Span;
 use crate::finding::Finding;
@@ -198,7 +201,7 @@ impl All {
 
     /// Counts each of them that is not among those that are kept.
     pub fn count(self, kept: &[Finding], more: &mut Vec<More>) {
-        let mut same: HashMap<&str, HashSet<Beyond>> = HashMap::new();
+        let mut same: HashMap<&str, HashSet<Beyond>> = HashMap::default();
         for it in kept.iter().filter(|it| self.of.contains_key(&it.file)) {
             same.entry(&it.file).or_default().insert(Beyond::of(it));
         }
@@ -217,9 +220,7 @@ impl All {
 
 /// A number that stands for a value which is only compared.
 pub(crate) fn hashed(value: &(impl Hash + ?Sized)) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+    FixedState::default().hash_one(value)
 }
 
 fn add<T>(all: &mut BTreeMap<String, Vec<T>>, file: &str, more: impl Iterator<Item = T>) {

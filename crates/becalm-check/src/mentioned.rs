@@ -1,6 +1,6 @@
 //! Of which places of a file does a finding tell already?
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::checked::Checked;
 use crate::code;
@@ -11,7 +11,7 @@ pub(crate) struct Mentioned<'a>(HashMap<&'a str, Vec<Span>>);
 
 impl<'a> Mentioned<'a> {
     pub fn of(checked: &'a Checked) -> Self {
-        let mut all: HashMap<&str, Vec<Span>> = HashMap::new();
+        let mut all: HashMap<&str, Vec<Span>> = HashMap::default();
         let is_of_place = |code: &str| {
             let mut codes = code::ALL.iter();
             code != code::NO_TOTAL_TIME.name && codes.any(|it| it.name == code)

@@ -1,7 +1,8 @@
 //! How does a system read a document?
 
-use std::collections::{HashMap, HashSet};
 use std::time::Duration;
+
+use foldhash::{HashMap, HashSet};
 
 use crate::below::Below;
 use crate::chart;
@@ -79,7 +80,7 @@ impl<'a> Reading<'a> {
             document,
             version,
             misread: code::NOT_UNDERSTOOD,
-            defaults: HashMap::new(),
+            defaults: HashMap::default(),
             evidence: system.evidence,
             below: None,
             system,
@@ -88,7 +89,7 @@ impl<'a> Reading<'a> {
             settled: Vec::new(),
             passed: 0,
             tally: Tally::default(),
-            told: HashSet::new(),
+            told: HashSet::default(),
             linted: Linted::default(),
             mappings: Vec::new(),
         }

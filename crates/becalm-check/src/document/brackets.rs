@@ -4,7 +4,7 @@
 //! read with a word in its place, and the value by the reader of JSON. The word is found again as a value at that very place only if the
 //! brackets were a value there, and no part of a text, a comment or a key.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::bounds::DEEPEST;
 use super::json;
@@ -29,7 +29,7 @@ fn apart_from(text: &str, long: usize, read: impl Fn(&str) -> Read) -> Option<Re
     if text.len() < long {
         return None;
     }
-    let mut values = Values::new();
+    let mut values = Values::default();
     let mut rest = String::new();
     for (at, line) in text.split_inclusive('\n').enumerate() {
         let long = (line.len() >= long).then(|| value(line, at + 1));

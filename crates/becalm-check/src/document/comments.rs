@@ -14,14 +14,13 @@ pub fn blanked(text: &str) -> Cow<'_, str> {
     let mut blank = String::with_capacity(text.len());
     let mut left = text.chars().peekable();
     let mut within = Within::Json;
-    // The last two letters: of `http://x`, a word of YAML, no key of JSON has the colon.
-    let mut before = [' '; 2];
     while let Some(c) = left.next() {
         let next = left.peek().copied();
         let (shown, then) = match (within, c, next) {
             (Within::Json, '"', _) => (c, Within::Text),
-            (Within::Json, '/', Some('/')) if !is_scheme(before) => (' ', Within::Line),
-            (Within::Json, '/', Some('*')) => {
+            (Within::Json, '\'', _) if blank.ends_with(BEFORE_A_TEXT) => (c, Within::Literal),
+            (Within::Json, '/', Some('/')) if !is_of_word(&blank) => (' ', Within::Line),
+            (Within::Json, '/', Some('*')) if !is_of_word(&blank) => {
                 left.next();
                 blank.push(' ');
                 (' ', Within::Block)
@@ -31,30 +30,42 @@ pub fn blanked(text: &str) -> Cow<'_, str> {
                 blank.push(c);
                 (escaped, Within::Text)
             }
-            (Within::Text, '"' | '\n', _) | (Within::Line, '\n', _) => (c, Within::Json),
+            (Within::Text, '"' | '\n', _)
+            | (Within::Literal, '\'' | '\n', _)
+            | (Within::Line, '\n', _) => (c, Within::Json),
             (Within::Block, '*', Some('/')) => {
                 left.next();
                 blank.push(' ');
                 (' ', Within::Json)
             }
-            (Within::Json | Within::Text, ..) | (Within::Block, '\n', _) => (c, within),
+            (Within::Json | Within::Text | Within::Literal, ..) | (Within::Block, '\n', _) => {
+                (c, within)
+            }
             (Within::Line | Within::Block, ..) => (' ', within),
         };
         blank.push(shown);
         within = then;
-        before = [before[1], c];
     }
     Cow::Owned(blank)
 }
 
-fn is_scheme([letter, colon]: [char; 2]) -> bool {
-    letter.is_ascii_alphanumeric() && colon == ':'
+/// Two quotes in a text are one.
+const BEFORE_A_TEXT: [char; 7] = [' ', '\n', '{', '[', ',', ':', '\''];
+
+/// Whether a slash after this text stands in a word of YAML: `http://x`, `Path=/**`. Of JSON only three words have letters.
+fn is_of_word(before: &str) -> bool {
+    let word = before.strip_suffix(':').unwrap_or(before);
+    let is_of_json = ["true", "false", "null"]
+        .iter()
+        .any(|it| word.ends_with(it));
+    !is_of_json && word.ends_with(|it: char| it.is_alphabetic() || "=/.-_*".contains(it))
 }
 
 #[derive(Clone, Copy)]
 enum Within {
     Json,
     Text,
+    Literal,
     Line,
     Block,
 }
@@ -72,8 +83,13 @@ mod tests {
             "{         \n \"url\": \"http://x\\\"//y\",     \n      \"n\": 1 }"
         );
         assert_eq!(blank.chars().count(), text.chars().count());
+        assert_eq!(
+            blanked("{\"a\":true//b\n,\"c\": 1//d"),
+            "{\"a\":true   \n,\"c\": 1   "
+        );
         for no_json in [
             "[http://x, {a: https://y}]",
+            "{'it''s //': 'a /* b', b: [Path=/**, /a/**]}",
             "a: http://x",
             "{{- if .x }}\na: http://x",
             "{% if x %}a: http://x",

@@ -1,8 +1,9 @@
 //! What is a value of a tree, and where does it stand?
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use foldhash::{HashMap, HashSet};
 
 use crate::hints::looks_like_retries;
 
@@ -208,7 +209,7 @@ impl Node {
     /// Keys that stand in a mapping a second time.
     pub fn repeated_keys(&self) -> impl Iterator<Item = &Key> {
         let entries = self.entries();
-        let mut names = HashSet::new();
+        let mut names = HashSet::default();
         let keys = entries.iter().map(|(key, _)| key).enumerate();
         let again = keys.filter(move |(at, key)| {
             // Most mappings are small, and nothing is hashed.

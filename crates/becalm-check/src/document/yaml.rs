@@ -3,6 +3,7 @@
 //! The parser's events are gathered here, so that depth, size and what aliases repeat are bounded before anything recurses. A
 //! document that cannot be read leaves the others as they are.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError};
@@ -56,7 +57,17 @@ pub fn documents(text: &str) -> Read {
             ..Read::default()
         };
     }
-    brackets::apart(&blank, of_yaml_alone).unwrap_or_else(|| of_yaml(text, &blank))
+    let read = |text: &str, blank: &str| {
+        brackets::apart(blank, of_yaml_alone).unwrap_or_else(|| of_yaml(text, blank))
+    };
+    let own = read(text, &blank);
+    if own.unread.is_empty() || matches!(blank, Cow::Borrowed(_)) {
+        return own;
+    }
+    // What looked like comments may be words.
+    Some(read(text, text))
+        .filter(|it| it.unread.is_empty())
+        .unwrap_or(own)
 }
 
 /// Those of a text of YAML 1.2 without comments of JSON.

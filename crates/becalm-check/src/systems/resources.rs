@@ -2,7 +2,7 @@
 //!
 //! A cluster has thousands of them: to look through all for each one is quadratic.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 use super::kubernetes::namespace;
 use crate::document::{Node, Together};
@@ -24,7 +24,7 @@ struct Same<'a, T> {
 
 impl<T> Default for Named<'_, T> {
     fn default() -> Self {
-        Self(HashMap::new())
+        Self(HashMap::default())
     }
 }
 
@@ -32,7 +32,7 @@ impl<'a, T: Copy> Named<'a, T> {
     pub fn add(&mut self, name: &'a str, namespace: Option<&'a str>, it: T) {
         let same = self.0.entry(name).or_insert_with(|| Same {
             all: Vec::new(),
-            within: HashMap::new(),
+            within: HashMap::default(),
             of_any: Vec::new(),
         });
         same.all.push(it);

@@ -4,10 +4,9 @@
 //! `wouldRetryFromReset`) and the router filter's page in Envoy's documentation. Envoy never asks for
 //! the method.
 
-use std::collections::HashSet;
-
 use becalm::classify::FailureKind;
 use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
+use foldhash::HashSet;
 
 use crate::list::list;
 use crate::meant::did_you_mean;
@@ -16,7 +15,7 @@ use crate::told::Told;
 use FailureKind::{Connect, ConnectTimeout, RefusedStream, Reset, TimedOut};
 
 /// What a list of words says.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Words {
     statuses: Statuses,
     codes: Codes,
@@ -45,7 +44,7 @@ impl Words {
     /// Reads words, apart by commas, each of them once.
     pub fn read(text: &str) -> Self {
         let mut words = Self::default();
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let all = text.split(',').map(str::trim);
         for word in all.filter(|it| !it.is_empty() && seen.insert(*it)) {
             words.add(word);

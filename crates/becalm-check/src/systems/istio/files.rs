@@ -2,7 +2,7 @@
 //!
 //! A cluster has thousands of services: to look through all of them for each route is quadratic.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::super::kubernetes::{is_a, namespace};
 use super::super::resources::{At, Named, label, trees};

@@ -12,11 +12,12 @@ mod patched;
 mod retries;
 mod rule;
 
-use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use becalm::preset::Preset;
 use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
+use foldhash::HashSet;
 
 use super::envoy::{KEYS, Words, timeouts};
 use super::kubernetes::{REFUSES, check, is_of};
@@ -136,6 +137,8 @@ const ROUTE: &[&str] = list!(
 const RETRY_ON: &str =
     "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
 
+static DEFAULT: LazyLock<Words> = LazyLock::new(|| Words::read(RETRY_ON));
+
 pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     // What the schemas of the resources or Istio's validation do not take, the API server refuses.
     reading.misread = code::REFUSED;
@@ -228,7 +231,7 @@ fn of_route<'a>(
     let span = here.map_or(route.span, |it| it.key.span);
     let mesh = files.mesh(reading.document.file);
     let retries = of_route.or(mesh);
-    let mut words = Words::read(RETRY_ON);
+    let mut words = DEFAULT.clone();
     if reading.version == "1.23" {
         words.and_statuses([503]);
     }
@@ -337,7 +340,7 @@ fn names(route: &Node, spec: &Node, of_roots: &[&str]) -> Vec<String> {
         .chain(spec.list(&["hosts"]))
         .filter_map(Node::text)
         .chain(of_roots.iter().copied());
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let all = all.filter(|it| *it != "*" && seen.insert(*it));
     all.take(NAMES).map(ToOwned::to_owned).collect()
 }

@@ -3,7 +3,7 @@
 //! nginx puts the directives of such a file in place of the `include` (`ngx_conf_include` of 1.22, `src/core/ngx_conf_file.c`).
 //! An `include` stays as it is where that is not known here: files that include each other, and several of its name.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::directives::{Directive, Unreadable, directives};
 use super::is_nginx;
@@ -44,7 +44,7 @@ impl<'a> Files<'a> {
         let mut left: Vec<_> = together.iter().collect();
         let mut files = Self {
             all: Vec::new(),
-            by_name: HashMap::new(),
+            by_name: HashMap::default(),
             upstreams: Upstreams::NONE,
         };
         loop {

@@ -17,7 +17,7 @@ pub use statuses::{series, status};
 pub use tree::{at, entry, get, is_called};
 pub use values::{duration, flag, words};
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::below::Below;
 use crate::code;
@@ -115,7 +115,7 @@ impl<'a> Properties<'a> {
             read.push(own);
         }
         let mut tree = tree::merged(&read, own.span);
-        let mut defaults = HashMap::new();
+        let mut defaults = HashMap::default();
         values::fill_in(&mut tree, &mut defaults);
         let profiles: Vec<String> = of_file.into_iter().chain(own_profile).collect();
         Some(Self {

@@ -1,6 +1,6 @@
 //! How does Spring Boot read values?
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::time::Duration;
 
 use crate::document::{Node, Span, Value};
