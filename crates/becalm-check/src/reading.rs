@@ -195,13 +195,7 @@ impl<'a> Reading<'a> {
         form: &str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Option<(T, Span)> {
-        match self.read(
-            node.text(),
-            node.span,
-            form,
-            "nothing stands in for it",
-            parse,
-        ) {
+        match self.read(node.text(), node.span, form, false, parse) {
             Told::Is(value, span) => Some((value, span)),
             Told::Absent | Told::Unknown(..) => None,
         }
@@ -215,8 +209,7 @@ impl<'a> Reading<'a> {
         form: &str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Told<T> {
-        let instead = format!("the default of {} stands in", self.who());
-        self.read(text, span, form, &instead, parse)
+        self.read(text, span, form, true, parse)
     }
 
     /// Takes a number of retries whose key is called attempts, and says so.
@@ -243,13 +236,13 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// `instead` says what follows where the value is not known.
+    /// `has_default` says what follows where the value is not known.
     fn read<T>(
         &mut self,
         text: Option<&str>,
         span: Span,
         form: &str,
-        instead: &str,
+        has_default: bool,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Told<T> {
         let shown = text.unwrap_or(NO_SCALAR);
@@ -281,6 +274,11 @@ impl<'a> Reading<'a> {
                 self.find(span, code::UNKNOWN_VALUE, sentence, remedy);
                 return Told::Is(value, span);
             }
+            let instead = if has_default {
+                format!("the default of {} stands in", self.who())
+            } else {
+                "nothing stands in for it".to_owned()
+            };
             self.find(
                 span,
                 code::UNKNOWN_VALUE,

@@ -5,7 +5,7 @@
 
 use becalm::classify::FailureKind;
 use becalm::lint::Lint;
-use becalm::retry_on::Codes;
+use becalm::retry_on::{Codes, Statuses};
 
 use crate::code;
 use crate::finding::Finding;
@@ -111,7 +111,7 @@ fn connects_alone(mapping: &Mapping) -> bool {
         FailureKind::ConnectTimeout,
         FailureKind::RefusedStream,
     ];
-    listed.statuses.is_some_and(|it| it.iter().next().is_none())
+    listed.statuses == Some(Statuses::default())
         && listed.codes.is_none_or(Codes::is_empty)
         && listed
             .failures
