@@ -194,7 +194,7 @@ fn of_file<'a>(
         }
     }
     let before = found.size();
-    let inner = |files: &[File<'_>]| check(files, by.settings);
+    let inner = |files: &[File<'_>]| by.within(files);
     let is_record = embedded::records(file.name, text, &read.trees, inner, found);
     let is_known = of_trees(file, text, read, systems, whole, by, found) || is_record;
     if !is_known && is_tree && by.read_as(&by.named(Form::Text), whole, found) {
@@ -231,7 +231,7 @@ fn of_trees<'a>(
     // Of a file that holds others.
     let lines = LazyCell::new(|| text.lines().collect::<Vec<_>>());
     for (tree, systems) in read.trees.iter().zip(systems) {
-        let inner = |files: &[File<'_>]| check(files, by.settings);
+        let inner = |files: &[File<'_>]| by.within(files);
         let within = match &systems[..] {
             [] => embedded::read(file.name, &lines, tree, inner, found),
             _ => Within::default(),
@@ -399,6 +399,19 @@ impl<'a> By<'a> {
         } else {
             recognised
         }
+    }
+
+    /// What is found in files within a file.
+    fn within(self, files: &[File<'_>]) -> Checked {
+        let within = self.settings.within + 1;
+        if within > embedded::MOST_WITHIN {
+            return embedded::too_deep(files);
+        }
+        let settings = Settings {
+            within,
+            ..self.settings.clone()
+        };
+        check(files, &settings)
     }
 
     /// The systems that know each tree of a file as theirs.

@@ -17,6 +17,8 @@ pub struct Settings {
     pub every: bool,
     /// Whether every mapping is kept, and not the first 10,000 alone.
     pub every_mapping: bool,
+    /// How many files there are around these, each within the other.
+    pub(crate) within: u8,
 }
 
 /// What was found.

@@ -96,6 +96,29 @@ fn soften(files: &[File<'_>], inner: &mut Checked) -> HashSet<String> {
     silent
 }
 
+/// How many files are read each within the other: a text is read once more for each of those around it.
+pub const MOST_WITHIN: u8 = 4;
+
+/// Tells of each of these that it is not read.
+pub fn too_deep(files: &[File<'_>]) -> Checked {
+    let mut found = Checked::default();
+    for it in files {
+        let sentence =
+            format!("a file within {MOST_WITHIN} others, each within the other, is not read");
+        let remedy = "check what it holds by itself";
+        let begin = Span::new(1, 1, 0);
+        found.push(Finding::new(
+            it.name,
+            begin,
+            code::NOT_KNOWN,
+            sentence,
+            remedy,
+        ));
+        unread::of_text(it.name, it.text, &mut found.findings);
+    }
+    found
+}
+
 fn is_config_map(tree: &Node) -> bool {
     tree.get("kind").and_then(Node::text) == Some("ConfigMap")
 }

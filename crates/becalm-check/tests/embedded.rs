@@ -181,3 +181,42 @@ fn a_text_that_says_nothing_hides_no_key_of_its_own_and_a_script_sets_nothing() 
         assert_eq!(warned.count(), expected, "{data}\n{told:?}");
     }
 }
+
+/// A text that holds a map, in which a text holds a map, and so on.
+fn nested(depth: usize) -> String {
+    (0..depth).fold("retries: 3\n".to_owned(), |inner, _| {
+        let lines = inner.lines().map(|it| format!("    {it}\n"));
+        format!(
+            "kind: ConfigMap\ndata:\n  a: |\n{}",
+            lines.collect::<String>()
+        )
+    })
+}
+
+/// What is read is read once more for each map around it.
+#[test]
+fn maps_in_maps_are_read_to_a_depth_and_told_beyond() {
+    for depth in [1, 2, 4] {
+        let checked = of("a.yaml", &nested(depth));
+        let (code, severity) = NOT_READ;
+        assert_eq!(
+            found(&checked),
+            [(3 * depth + 1, code, severity)],
+            "{depth}"
+        );
+    }
+    for depth in [5, 6, 30] {
+        let checked = of("a.yaml", &nested(depth));
+        let (code, severity) = NOT_READ;
+        let below = (3 * depth + 1, code, severity);
+        let note = (16, "not-known", Severity::Note);
+        assert_eq!(found(&checked), [note, below], "{depth}");
+    }
+    let twice = nested(4).replace(
+        "retries: 3",
+        "kind: ConfigMap\n                data: {a: \"b\\nc\", d: \"e\\nf\"}",
+    );
+    let told = of("a.yaml", &twice);
+    let notes = told.findings.iter().filter(|it| it.code == "not-known");
+    assert_eq!(notes.count(), 2, "{told:?}");
+}
