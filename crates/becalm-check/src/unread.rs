@@ -256,7 +256,8 @@ fn gather<'n>(
     }
     for item in node.items() {
         let parent = path.last();
-        if let Some(here) = named(item, parent).or_else(|| assigned(item, parent)) {
+        if let Some(here) = named(item, parent).or_else(|| assigned(item, parent, left.is_unknown))
+        {
             left.keys.extend(path.left(here, told));
         }
         path.is_item = true;
@@ -324,11 +325,12 @@ fn named<'n>(item: &'n Node, parent: &str) -> Option<(&'n str, Span)> {
     Some((text, name.span))
 }
 
-/// A variable of a list: `RETRIES=3`, of a service of Compose or of a generator of kustomize.
-fn assigned<'n>(item: &'n Node, parent: &str) -> Option<(&'n str, Span)> {
+/// A variable of a list: `RETRIES=3`, of a service of Compose or of a generator of kustomize; and labels for Traefik where it reads none.
+fn assigned<'n>(item: &'n Node, parent: &str, is_unknown: bool) -> Option<(&'n str, Span)> {
     let (name, _) = item.text()?.split_once('=')?;
     let is_list = ["environment", "literals"].contains(&parent);
-    (is_list && looks_like_retries(name)).then_some((name, item.span))
+    let is_label = || is_unknown && name.starts_with("traefik.");
+    ((is_list || is_label()) && looks_like_retries(name)).then_some((name, item.span))
 }
 
 /// What a patch of JSON (RFC 6902) sets: by its path, or within its value.

@@ -248,3 +248,32 @@ fn labels_are_read_wherever_they_stand() {
         assert!(checked.mappings.is_empty(), "{text}");
     }
 }
+
+/// Fragments beside `services`, networks, and what a container is built with.
+#[test]
+fn labels_beside_services_are_read_once() {
+    let label = "traefik.http.middlewares.m.retry.attempts=42";
+    let web = "services:\n  web:\n    image: x\n";
+    for text in [
+        format!("{web}x-labels: &l\n- \"{label}\"\n"),
+        format!("x-labels: &l\n- \"{label}\"\n{web}    labels: *l\n"),
+        format!("x-web: &w\n  labels:\n  - \"{label}\"\n{web}    <<: *w\n"),
+        format!("x-web: &w {{deploy: {{labels: [\"{label}\"]}}}}\n{web}    <<: *w\n"),
+        format!("{web}deploy: {{labels: [\"{label}\"]}}\n"),
+        format!("{web}    build: {{labels: [\"{label}\"]}}\n"),
+        format!("{web}    labels: [\"{label}\"]\n    deploy: {{labels: [traefik.enable=true]}}\n"),
+        format!("{web}networks: {{n: {{labels: [\"{label}\"]}}}}\n"),
+        format!("{web}x-l: {{{}: \"42\"}}\n", label.replace("=42", "")),
+    ] {
+        let checked = of("compose.yaml", &text);
+        let all: Vec<_> = checked.mappings.iter().map(|it| it.system).collect();
+        assert_eq!(all, ["traefik"], "{text}{:?}", checked.findings);
+    }
+    for place in ["labels", "annotations"] {
+        let text = format!("apiVersion: v1\nkind: Pod\nmetadata: {{{place}: [\"{label}\"]}}\n");
+        let checked = of("a.yaml", &text);
+        let codes: Vec<_> = checked.findings.iter().map(|it| it.code).collect();
+        assert_eq!(codes, ["retries-not-read"], "{text}");
+        assert!(checked.mappings.is_empty(), "{text}");
+    }
+}

@@ -146,22 +146,29 @@ fn sets(tree: &Node) -> Vec<Vec<Label<'_>>> {
         return Vec::new(); // of Kubernetes
     }
     let mut sets = Vec::new();
-    if let Some(services) = tree.get("services").filter(|it| it.is_table()) {
-        for (_, service) in services.entries() {
-            sets.extend(service.get("labels").map(labels));
-            sets.extend(service.at(&["deploy", "labels"]).map(labels));
-        }
-        return sets;
+    let services = tree.get("services").filter(|it| it.is_table());
+    for (_, service) in services.map_or(&[][..], Node::entries) {
+        sets.extend(service.get("labels").map(labels));
+        sets.extend(service.at(&["deploy", "labels"]).map(labels));
     }
-    sets.extend(has_own(tree).then(|| labels(tree)));
+    // What a service takes by an alias stands beside it as well.
+    let all = sets.iter().flatten();
+    let mut read: HashSet<Span> = all.map(|it: &Label<'_>| it.spans.0).collect();
+    let mut others = Vec::new();
+    others.extend(has_own(tree).then_some(tree));
     for node in tree.walk() {
-        for (key, node) in node.entries() {
-            if ELSEWHERE.contains(&&*key.name) || has_own(node) {
-                sets.push(labels(node));
-            }
+        let is_set = |(key, node): &&(Key, Node)| {
+            ELSEWHERE.contains(&&*key.name) && services.is_none() || has_own(node)
+        };
+        others.extend(node.entries().iter().filter(is_set).map(|(_, it)| it));
+        others.extend(node.items().iter().filter(|it| has_own(it)));
+    }
+    for labels in others.into_iter().map(labels) {
+        let is_read = labels.iter().any(|it| read.contains(&it.spans.0));
+        if !is_read {
+            read.extend(labels.iter().map(|it| it.spans.0));
+            sets.push(labels);
         }
-        let items = node.items().iter().filter(|it| has_own(it));
-        sets.extend(items.map(labels));
     }
     sets
 }
