@@ -25,6 +25,28 @@ pub fn did_you_mean_one(word: &str, all_are: &str, known: &[&str]) -> String {
     did_you_mean(if is_one { word } else { "" }, all_are, known)
 }
 
+/// As [`did_you_mean_one`] of a list with blanks between its words: several may stand in one.
+pub fn did_you_mean_words(word: &str, known: &[&str]) -> String {
+    run_together(word, known).map_or_else(
+        || did_you_mean_one(word, "the words", known),
+        |meant| format!("did you mean `{meant}`?"),
+    )
+}
+
+/// `error timeout`, of `errortimeout` and `Error,timeout`. No word begins with another one.
+fn run_together(word: &str, known: &[&str]) -> Option<String> {
+    let plain = word.to_ascii_lowercase().replace('-', "_");
+    let between = |it: char| it.is_ascii_punctuation();
+    let mut rest = plain.get(..LONGEST.min(plain.len()))?;
+    let mut meant = Vec::new();
+    while !rest.is_empty() {
+        let next = known.iter().find(|it| rest.starts_with(**it))?;
+        meant.push(*next);
+        rest = rest[next.len()..].trim_start_matches(between);
+    }
+    (word.len() <= LONGEST && !meant.is_empty()).then(|| meant.join(" "))
+}
+
 /// The word that this misspells: one letter is wrong, or the case.
 pub fn slip_of<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     if known.contains(&word) {

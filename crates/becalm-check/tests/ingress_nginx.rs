@@ -157,3 +157,41 @@ fn where_several_words_are_as_near_all_are_named() {
     let told = &found.expect("not taken").remedy;
     assert!(told.starts_with("the words are error, "), "{told}");
 }
+
+#[test]
+fn words_without_a_blank_between_them_are_told_as_nginx_writes_them() {
+    for (words, meant) in [
+        ("errortimeout", "did you mean `error timeout`?"),
+        (
+            "error,timeout,http_502",
+            "did you mean `error timeout http_502`?",
+        ),
+        ("error timeouthttp_503", "did you mean `timeout http_503`?"),
+        ("Error", "did you mean `error`?"),
+        (
+            "error|non-idempotent",
+            "did you mean `error non_idempotent`?",
+        ),
+        ("error timeot", "did you mean `timeout`?"),
+        ("errorbroken", "the words are error, timeout, "),
+    ] {
+        let ingress = format!(
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: a\n  annotations:\n    \
+             nginx.ingress.kubernetes.io/proxy-next-upstream: \"{words}\"\n"
+        );
+        let map = format!("kind: ConfigMap\ndata:\n  proxy-next-upstream: \"{words}\"\n");
+        let own = format!(
+            "http {{ server {{ location / {{ proxy_pass http://a; proxy_next_upstream {words}; }} }} }}"
+        );
+        for (name, text, code) in [
+            ("a.yaml", ingress, "not-understood"),
+            ("a.yaml", map, "refused"),
+            ("nginx.conf", own, "refused"),
+        ] {
+            let checked = of(&[(name, &text)]);
+            let told = checked.findings.iter().find(|it| it.code == code);
+            let told = told.unwrap_or_else(|| panic!("{text}: {checked:#?}"));
+            assert!(told.remedy.starts_with(meant), "{text}: {told:?}");
+        }
+    }
+}

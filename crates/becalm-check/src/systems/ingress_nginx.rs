@@ -20,7 +20,7 @@ use crate::evidence::Evidence;
 use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::meant::{did_you_mean, did_you_mean_one, slip_of};
+use crate::meant::{did_you_mean, did_you_mean_words, slip_of};
 use crate::reading::Reading;
 use crate::system::{Follows, Form, Remedies, Schema, System};
 use crate::template::is_placeholder;
@@ -205,14 +205,12 @@ fn whole_alone<'n>(reading: &mut Reading<'_>, node: Option<&'n Node>) -> Option<
 fn words_alone<'n>(reading: &mut Reading<'_>, node: Option<&'n Node>) -> Option<&'n Node> {
     taken(reading, node, |text| {
         let wrong = text.split_whitespace().find(|it| !WORDS.contains(it));
-        wrong
-            .map(|it| did_you_mean_one(it, "the words", WORDS))
-            .or_else(|| {
-                // Each word may have one blank behind it, the last one too.
-                let text = text.strip_suffix([' ', '\t']).unwrap_or(text);
-                let is_one_line = text.split([' ', '\t']).all(|it| WORDS.contains(&it));
-                (!is_one_line).then(|| "write the words with one space between them".to_owned())
-            })
+        wrong.map(|it| did_you_mean_words(it, WORDS)).or_else(|| {
+            // Each word may have one blank behind it, the last one too.
+            let text = text.strip_suffix([' ', '\t']).unwrap_or(text);
+            let is_one_line = text.split([' ', '\t']).all(|it| WORDS.contains(&it));
+            (!is_one_line).then(|| "write the words with one space between them".to_owned())
+        })
     })
 }
 

@@ -12,7 +12,7 @@ use crate::code;
 use crate::document::Span;
 use crate::list::list;
 use crate::mapping::Draft;
-use crate::meant::did_you_mean_one;
+use crate::meant::did_you_mean_words;
 use crate::reading::{Later, Reading};
 use crate::said::Said;
 use crate::template::is_placeholder;
@@ -96,7 +96,7 @@ fn of_list(reading: &mut Reading<'_>, listed: &Listed, family: &Family) -> Optio
             words.unknown = Some(word.text.clone());
             continue;
         }
-        let remedy = Later(|| did_you_mean_one(&word.text, "the words", family.words));
+        let remedy = Later(|| did_you_mean_words(&word.text, family.words));
         let sentence = format!(
             "nginx refuses `{}` in `{}_next_upstream`",
             word.text, family.prefix
