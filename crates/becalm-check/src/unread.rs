@@ -6,7 +6,7 @@
 use crate::chart::is_values;
 use crate::checked::Checked;
 use crate::code;
-use crate::document::{Node, Span};
+use crate::document::{Node, Span, documents};
 use crate::finding::Finding;
 use crate::hints::{looks_like_retries, word_of_text};
 use crate::list::list;
@@ -164,6 +164,8 @@ impl Left<'_> {
 struct Gathered<'n> {
     /// Whether no system that is read is in the document.
     is_unknown: bool,
+    /// Whether it is a patch within a document.
+    is_patch: bool,
     keys: Vec<Left<'n>>,
     /// Headers that have Envoy repeat a request.
     headers: Vec<Left<'n>>,
@@ -260,6 +262,11 @@ fn gather<'n>(
         {
             left.keys.extend(path.left(here, told));
         }
+        if parent == "patchesStrategicMerge" && !left.is_patch {
+            let word = item.text().and_then(word_of_patch);
+            let here = word.and_then(|it| Some((path.left((path.last(), item.span), told)?, it)));
+            left.texts.extend(here);
+        }
         path.is_item = true;
         gather(item, told, path, left);
     }
@@ -286,6 +293,11 @@ fn gather<'n>(
             continue;
         }
         let parent = path.last();
+        let is_patch = key.name == "patch" && PATCHES.contains(&parent) && !left.is_patch;
+        if is_patch && let Some(word) = value.text().and_then(word_of_patch) {
+            left.texts.extend(here().map(|it| (it, word)));
+            continue;
+        }
         let is_own = || {
             let mut own = System::all().flat_map(|it| it.schema.own);
             own.any(|(place, name)| {
@@ -340,6 +352,32 @@ fn patched(node: &Node) -> Option<(&str, Span)> {
     let within = values.flat_map(Node::entries).map(|(key, _)| &*key.name);
     let mut all = path.text().into_iter().chain(within);
     Some((all.find(|it| looks_like_retries(it))?, path.span))
+}
+
+/// Lists of patches, of kustomize and of what holds its own.
+const PATCHES: &[&str] = list!("patches patchesJson6902");
+
+/// The first setting of retries in a text that is a patch: a part of a resource, or of JSON (RFC 6902).
+fn word_of_patch(text: &str) -> Option<&str> {
+    let read = documents(text);
+    let mut left = Gathered {
+        is_unknown: true,
+        is_patch: true,
+        ..Gathered::default()
+    };
+    for tree in &read.documents {
+        gather(tree, &|_| false, &mut Path::default(), &mut left);
+    }
+    let keys = left.keys.iter().chain(&left.headers).map(|it| it.name);
+    let first = keys.chain(left.texts.iter().map(|(_, word)| *word)).next();
+    let part = first.and_then(|it| it.split('/').find(|it| looks_like_retries(it)));
+    let here = part.and_then(|it| text.get(text.find(it)?..)?.get(..it.len()));
+    let is_broken = read.unread.iter().any(|it| it.holds_retries);
+    here.or_else(|| {
+        text.lines()
+            .find_map(|it| is_broken.then(|| word(it))?)
+            .map(|(it, _)| it)
+    })
 }
 
 /// A header that is added to requests: `{name: x-envoy-max-retries, value: "3"}`, with `key` in Envoy's files.

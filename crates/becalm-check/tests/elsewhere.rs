@@ -90,3 +90,51 @@ fn routes_by_name_that_another_file_has_are_seen() {
     let found = check(&files, &Settings::default()).findings;
     assert!(found.iter().all(|it| it.code != "not-seen"), "{found:#?}");
 }
+
+/// Each is of a kustomization, or of what holds one.
+#[test]
+fn retries_in_a_patch_are_told_however_it_is_written() {
+    let resource = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec: {http: [{retries: {attempts: 10}}]}";
+    let lines = resource.replace('\n', "\n    ");
+    let path = "/spec/http/0/retries/attempts";
+    for patch in [
+        format!("patches:\n- patch: '[{{\"op\":\"replace\",\"path\":\"{path}\",\"value\":10}}]'\n"),
+        format!("patchesJson6902:\n- patch: '[{{\"path\":\"{path}\",\"op\":\"replace\",\"value\":10}}]'\n"),
+        format!("patches:\n- patch: |-\n    - op: replace\n      path: {path}\n      value: 10\n"),
+        format!("patches:\n- patch: |-\n    - {{\"op\": \"replace\", \"path\": \"{path}\", \"value\": 10}}\n"),
+        format!("patches:\n- patch: \"- {{op: replace, path: {path}, value: 10}}\"\n"),
+        "patches:\n- patch: '[{\"op\":\"add\",\"path\":\"/spec/http/0\",\"value\":{\"retries\":{\"attempts\":10}}}]'\n".to_owned(),
+        "patches:\n- patch: |-\n    - op: add\n      path: /spec/http/0\n      value:\n        retries: {attempts: 10}\n".to_owned(),
+        "patches:\n- patch: '[{\"op\":\"add\",\"path\":\"/metadata/annotations/nginx.ingress.kubernetes.io~1proxy-next-upstream-tries\",\"value\":\"10\"}]'\n".to_owned(),
+        format!("patches:\n- patch: |-\n    {lines}\n"),
+        format!("patchesStrategicMerge:\n- |-\n    {lines}\n"),
+        "patches:\n- patch: '{\"kind\":\"VirtualService\",\"spec\":{\"http\":[{\"retries\":{\"attempts\":10}}]}}'\n".to_owned(),
+        format!("patches:\n- patch: |-\n    - op: add\n      path: {path}\n      value: [1\n"),
+    ] {
+        for (kind, by) in [("kind: Kustomization\n", 0), ("kind: HelmRelease\nspec:\n", 2)] {
+            let text = patch.lines().map(|it| format!("{:by$}{it}\n", ""));
+            let text = format!("{kind}{}", text.collect::<String>());
+            let checked = check(
+                &[File::new("kustomization.yaml", &text)],
+                &Settings::default(),
+            );
+            let told: Vec<_> = checked.findings.iter().map(|it| it.code).collect();
+            assert_eq!(told, ["retries-not-read"], "{text}{checked:?}");
+            let sentence = &checked.findings[0].sentence;
+            assert!(sentence.contains("retries`") || sentence.contains("-tries`"), "{sentence}");
+        }
+    }
+    for patch in [
+        "- op: replace\n      path: /spec/http/0/timeout\n      value: 10s",
+        "kind: Deployment\n    metadata: {name: retry-tests}",
+        "# retries: 3\n    kind: Deployment",
+    ] {
+        let text = format!("kind: Kustomization\npatches:\n- patch: |-\n    {patch}\n");
+        let checked = check(
+            &[File::new("kustomization.yaml", &text)],
+            &Settings::default(),
+        );
+        let told: Vec<_> = checked.findings.iter().map(|it| it.code).collect();
+        assert_eq!(told, ["unknown-system"], "{text}{checked:?}");
+    }
+}
