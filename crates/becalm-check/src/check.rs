@@ -14,7 +14,7 @@ use crate::finding::Finding;
 use crate::hints::holds_retries;
 use crate::mapping::Mapping;
 use crate::mentioned::Mentioned;
-use crate::parsed::{Parsed, TREES, is_named};
+use crate::parsed::{Parsed, TREES, is_named, sets_nothing};
 use crate::reading::Reading;
 use crate::severity::Severity;
 use crate::shape;
@@ -170,6 +170,10 @@ fn of_file<'a>(
     };
     if file.is_too_long() {
         of_unread(whole, read, found);
+        return;
+    }
+    if sets_nothing(file) && by.settings.versions.is_empty() {
+        unknown(file, Span::new(1, 1, 0), found);
         return;
     }
     if let Some(span) = read.template {

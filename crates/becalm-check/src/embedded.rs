@@ -12,7 +12,7 @@ use crate::file::File;
 use crate::finding::Finding;
 use crate::kept::More;
 use crate::mapping::Origin;
-use crate::parsed::{FILES, is_named};
+use crate::parsed::{FILES, is_named, sets_nothing};
 use crate::severity::Severity;
 use crate::template;
 use crate::unread;
@@ -282,10 +282,12 @@ const SCRIPTS: [&str; 11] = [
     ".sh", ".bash", ".py", ".lua", ".js", ".rb", ".pl", ".go", ".java", ".ts", ".php",
 ];
 
-/// Whether it is a program, which sets nothing.
+/// Whether it is a program or prose, which set nothing.
 fn is_script((key, value): &(Key, Node)) -> bool {
     let begins = value.text().is_some_and(|it| it.starts_with("#!"));
-    begins || SCRIPTS.iter().any(|it| key.name.ends_with(it))
+    begins
+        || sets_nothing(File::new(&key.name, ""))
+        || SCRIPTS.iter().any(|it| key.name.ends_with(it))
 }
 
 /// Whether a text of one line is a file, and no value: by its name, or as JSON.

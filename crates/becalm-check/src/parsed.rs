@@ -38,6 +38,9 @@ impl Parsed {
                 ..Self::default()
             };
         }
+        if sets_nothing(file) {
+            return Self::default();
+        }
         if is_named(file, &[".properties"]) {
             return Self {
                 trees: properties::documents(text),
@@ -105,6 +108,14 @@ const TEXTS: &[&str] = &[".ini", ".cfg", ".cnf", ".conf"];
 
 /// How the files end whose form is known.
 pub const FILES: [&[&str]; 3] = [TREES, TEXTS, &[".toml"]];
+
+/// How files end that set nothing: prose, and rules of make.
+const PROSE: &[&str] = &[".md", ".markdown", ".rst", ".adoc", ".mk", "makefile"];
+
+/// Whether it is prose, or rules of make, by its name.
+pub fn sets_nothing(file: File<'_>) -> bool {
+    is_named(file, PROSE)
+}
 
 /// Whether its name ends so.
 pub fn is_named(file: File<'_>, ends: &[&str]) -> bool {

@@ -1,6 +1,6 @@
 //! Which system is a file of, where it holds files or resources of others?
 
-use becalm_check::{As, Checked, File, Settings, check};
+use becalm_check::{As, Checked, File, Settings, Severity, check};
 
 const SERVICE: &str = "\
 apiVersion: networking.istio.io/v1
@@ -233,4 +233,57 @@ fn a_section_of_the_application_is_none_of_the_handler() {
     ] {
         assert_eq!(retry(fields).mappings.len(), many, "{fields}");
     }
+}
+
+/// What is named on purpose beside configurations, by a glob that takes all.
+#[test]
+fn prose_and_rules_of_make_are_of_no_system() {
+    let make = "RETRIES := 3\nall:\n\tcurl --retry 5 http://x\n";
+    for (name, text) in [
+        (
+            "README.md",
+            "# Retries\n\nWe set `retries: 3`: prose: with colons.\n",
+        ),
+        ("docs/a.md", "---\nretries: 3\n---\n# Retries\n"),
+        ("a.MD", "- retries: 3\n- attempts are good\n"),
+        ("a.md", "{{ template }} retries\n"),
+        ("a.md", "Retries: [1\nx\n"),
+        (
+            "a.md",
+            "```nginx\nhttp { upstream a { server b; } }\nproxy_next_upstream error;\n```\n",
+        ),
+        ("a.rst", "Retries\n=======\n\nretries: 3\n"),
+        ("a.adoc", "= Retries\nretries: 3\n"),
+        ("Makefile", make),
+        ("deploy/Makefile", make),
+        ("GNUmakefile", make),
+        ("a.mk", make),
+        ("a.mk", "x:\n\techo {{ retries }}\n"),
+    ] {
+        let checked = check(&[File::new(name, text)], &Settings::default());
+        let told: Vec<_> = checked
+            .findings
+            .iter()
+            .map(|it| (it.code, it.severity))
+            .collect();
+        assert_eq!(told, [("unknown-system", Severity::Note)], "{name}: {text}");
+        let key = name.rsplit('/').next().unwrap_or(name);
+        let lines = text.lines().map(|it| format!("    {it}\n"));
+        let map = format!(
+            "kind: ConfigMap\ndata:\n  {key}: |\n{}",
+            lines.collect::<String>()
+        );
+        let checked = check(&[File::new("map.yaml", &map)], &Settings::default());
+        let told: Vec<_> = checked
+            .findings
+            .iter()
+            .map(|it| (it.code, it.severity))
+            .collect();
+        assert_eq!(told, [("unknown-system", Severity::Note)], "{map}");
+    }
+    let named = check(
+        &[File::new("Makefile.yaml", "retries: 3\n")],
+        &Settings::default(),
+    );
+    assert_eq!(named.findings[0].code, "retries-not-read");
 }
