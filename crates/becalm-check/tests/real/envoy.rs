@@ -427,7 +427,7 @@ async fn envoy_waits_as_long_as_the_mapping_says() {
     }
     end(running.process).await;
     let policy = &read(SYSTEM, &running.text).mappings[0].policy;
-    assert_waits("envoy", policy, &waits, 0.0);
+    assert_waits("envoy", policy, &waits);
     // Of 48 draws the sum is within a tenth of its mean in two of three runs, and below half of it in one of ten million.
     let mean: Duration = policy.schedule().map(|it| it.mean).sum();
     let all: Duration = waits.iter().flatten().sum();

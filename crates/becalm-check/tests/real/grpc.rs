@@ -273,8 +273,7 @@ async fn both_wait_as_long_as_the_mapping_says() {
                 );
             }
             let policy = &checked.mappings[0].policy;
-            // As its mapping says: a fifth beyond the cap.
-            assert_waits(&format!("{of:?} {fields}"), policy, &waits, 0.2);
+            assert_waits(&format!("{of:?} {fields}"), policy, &waits);
         }
     }
 }

@@ -6,6 +6,7 @@ use becalm_http_faults::{Does, Server, Version};
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use crate::haproxy_log::Log;
 use crate::http::ask;
 use crate::predicted::{Fails, assert_timed_out, assert_waits, attempts, is_refused, read};
 use crate::processes::{end, free_port, is_there, starts};
@@ -169,7 +170,8 @@ const CASES: &[Case] = &[
     ("timeout server 99999999999999999999", "", &[]),
 ];
 
-fn configuration(case: &Case, to: u16, port: u16) -> String {
+fn configuration(case: &Case, log: &Log, to: u16, port: u16) -> String {
+    let [to_log, logs] = log.lines();
     let defaults = case.0.replace('\n', "\n    ");
     let (front, backend) = case
         .1
@@ -178,8 +180,10 @@ fn configuration(case: &Case, to: u16, port: u16) -> String {
     format!(
         "global
     maxconn 100
+    {to_log}
 defaults
     mode http
+    {logs}
     timeout connect 5s
     timeout client 30s
     timeout server 30s
@@ -209,7 +213,7 @@ async fn haproxy_repeats_as_often_as_the_mapping_says() {
     let path = directory.path().join("haproxy.cfg");
     for case in CASES {
         if case.2.is_empty() {
-            let text = configuration(case, 1, free_port());
+            let text = configuration(case, &Log::open(), 1, free_port());
             std::fs::write(&path, &text).expect("a file");
             let mut haproxy = Command::new("haproxy");
             haproxy.arg("-c").arg("-f").arg(&path);
@@ -240,7 +244,8 @@ async fn request(path: &std::path::Path, case: &Case, method: &str, fails: Fails
     } else {
         server.port
     };
-    let text = configuration(case, to, port);
+    let log = Log::open();
+    let text = configuration(case, &log, to, port);
     let checked = read("haproxy@2.6", &text);
     assert!(!is_refused(&checked), "{case:?}: {:?}", checked.findings);
     std::fs::write(path, &text).expect("a file");
@@ -253,9 +258,10 @@ async fn request(path: &std::path::Path, case: &Case, method: &str, fails: Fails
     let mapping = checked.mappings.first();
     let expected = attempts(mapping, method, fails);
     if fails == Fails::Refuses {
+        assert_eq!(log.retries() + 1, expected, "{case:?} {method}");
         let policy = &mapping.expect("a mapping").policy;
         let waits = vec![took / (expected - 1); expected as usize - 1];
-        assert_waits(&format!("{case:?}"), policy, &[waits], 0.0);
+        assert_waits(&format!("{case:?}"), policy, &[waits]);
     } else {
         let seen = server.seen();
         assert_eq!(

@@ -8,6 +8,7 @@ mod envoy_routes;
 mod grpc;
 mod grpc_go_java;
 mod haproxy;
+mod haproxy_log;
 mod http;
 mod nginx;
 mod passed_on;

@@ -1,11 +1,11 @@
 //! How often does HAProxy try servers, several and none listening?
 
-use std::net::UdpSocket;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use crate::haproxy_log::Log;
 use crate::http::ask;
 use crate::predicted::{Fails, assert_waits, attempts, is_refused, read};
 use crate::processes::{end, free_port, is_there, starts};
@@ -36,24 +36,23 @@ const CASES: &[(&str, usize)] = &[
     ("option redispatch\nretries 2\ndispatch 127.0.0.1:9", 0),
 ];
 
-fn configuration(case: &(&str, usize), log: u16, port: u16) -> String {
+fn configuration(case: &(&str, usize), log: &Log, port: u16) -> String {
+    let [to_log, logs] = log.lines();
     let lines = case.0.replace('\n', "\n    ");
     let server = |at| format!("    server s{at} 127.0.0.1:{}\n", free_port());
     let servers = (0..case.1).map(server).collect::<Vec<_>>().concat();
     format!(
         "global
     maxconn 100
-    log 127.0.0.1:{log} local0
+    {to_log}
 defaults
     mode http
-    log global
-    option dontlognull
+    {logs}
     timeout connect 200ms
     timeout client 30s
     timeout server 30s
 frontend all
     bind 127.0.0.1:{port}
-    log-format \"retries=%rc\"
     default_backend orders
 backend orders
     {lines}
@@ -69,13 +68,10 @@ async fn haproxy_goes_elsewhere_as_the_mapping_says() {
     }
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("haproxy.cfg");
-    let log = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    log.set_read_timeout(Some(Duration::from_secs(10)))
-        .expect("a time-out");
-    let to = log.local_addr().expect("an address").port();
+    let log = Log::open();
     for case in CASES {
         let port = free_port();
-        let text = configuration(case, to, port);
+        let text = configuration(case, &log, port);
         let checked = read("haproxy@2.6", &text);
         assert!(!is_refused(&checked), "{case:?}: {:?}", checked.findings);
         std::fs::write(&path, &text).expect("a file");
@@ -85,7 +81,7 @@ async fn haproxy_goes_elsewhere_as_the_mapping_says() {
         let began = Instant::now();
         ask(port, "GET").await;
         let took = began.elapsed();
-        let retries = retries(&log);
+        let retries = log.retries();
         let mapping = checked.mappings.first().expect("a mapping");
         let expected = attempts(Some(mapping), "GET", Fails::Refuses);
         assert_eq!(retries + 1, expected, "{case:?}");
@@ -95,20 +91,7 @@ async fn haproxy_goes_elsewhere_as_the_mapping_says() {
             .any(|it| case.0.contains(it));
         let waited = retries - u32::from(is_hashed);
         let waits = vec![took / waited; waited as usize];
-        assert_waits(&format!("{case:?}"), &mapping.policy, &[waits], 0.0);
+        assert_waits(&format!("{case:?}"), &mapping.policy, &[waits]);
         end(process).await;
-    }
-}
-
-/// What the line about the request says; a `+` says that it went elsewhere.
-fn retries(log: &UdpSocket) -> u32 {
-    let mut line = [0; 2048];
-    loop {
-        let length = log.recv(&mut line).expect("a line of the log");
-        let line = String::from_utf8_lossy(&line[..length]);
-        let said = line.trim_end().rsplit_once("retries=");
-        if let Some((_, number)) = said {
-            return number.trim_start_matches('+').parse().expect("a number");
-        }
     }
 }
