@@ -220,3 +220,68 @@ fn maps_in_maps_are_read_to_a_depth_and_told_beyond() {
     let notes = told.findings.iter().filter(|it| it.code == "not-known");
     assert_eq!(notes.count(), 2, "{told:?}");
 }
+
+/// Of a key, what is read of it is what is read of a file of this name.
+#[test]
+fn a_text_is_read_by_the_reader_of_its_format() {
+    for (name, text, system) in [
+        ("envoy.yaml", include_str!("golden/envoy.yaml"), "envoy"),
+        (
+            "resilience.yaml",
+            include_str!("golden/resilience4j.yml"),
+            "resilience4j",
+        ),
+        (
+            "application.properties",
+            "resilience4j.retry.instances.o.maxAttempts=3\n",
+            "resilience4j",
+        ),
+        ("retry.json", include_str!("golden/grpc.json"), "grpc"),
+        (
+            "appsettings.json",
+            include_str!("golden/dotnet-resilience.json"),
+            "dotnet-resilience",
+        ),
+        ("retry.conf", include_str!("golden/nginx.conf"), "nginx"),
+        ("retry.cfg", include_str!("golden/haproxy.cfg"), "haproxy"),
+        (
+            "retry.ini",
+            include_str!("golden/aws-config.ini"),
+            "aws-config",
+        ),
+        ("retry.toml", include_str!("golden/becalm.toml"), "becalm"),
+    ] {
+        let lines = text.lines().map(|it| format!("    {it}\n"));
+        let inner = map(&format!("  {name}: |\n{}", lines.collect::<String>()));
+        let alone = of(name, text);
+        assert!(!alone.mappings.is_empty(), "{name}");
+        let policies = |of: &Checked| -> Vec<_> {
+            let all = of.mappings.iter();
+            all.map(|it| (it.system, it.policy.to_string())).collect()
+        };
+        assert_eq!(policies(&inner), policies(&alone), "{name}");
+        assert!(
+            inner.mappings.iter().all(|it| it.system == system),
+            "{name}"
+        );
+    }
+    // Of no reader.
+    for name in [
+        "retry.json",
+        "retry.yaml",
+        "retry.toml",
+        "retry.properties",
+        "retry.conf",
+        "retries.env",
+        "retry.txt",
+    ] {
+        let (code, severity) = NOT_READ;
+        let text = if name.ends_with("json") {
+            "{\"max\": 3}"
+        } else {
+            "max = 3\n    wait = 5"
+        };
+        let told = told(&format!("  {name}: |\n    {text}\n"));
+        assert_eq!(told, [(5, code.to_owned(), severity)], "{name}");
+    }
+}
