@@ -263,9 +263,12 @@ fn gather<'n>(
             left.keys.extend(path.left(here, told));
         }
         if parent == "patchesStrategicMerge" && !left.is_patch {
-            let word = item.text().and_then(word_of_patch);
-            let here = word.and_then(|it| Some((path.left((path.last(), item.span), told)?, it)));
-            left.texts.extend(here);
+            let patch = item.text().and_then(word_of_patch).and_then(|word| {
+                let mut here = path.left((parent, item.span), told)?;
+                here.path.pop();
+                Some((here, word))
+            });
+            left.texts.extend(patch);
         }
         path.is_item = true;
         gather(item, told, path, left);

@@ -121,6 +121,8 @@ fn retries_in_a_patch_are_told_however_it_is_written() {
             let told: Vec<_> = checked.findings.iter().map(|it| it.code).collect();
             assert_eq!(told, ["retries-not-read"], "{text}{checked:?}");
             let sentence = &checked.findings[0].sentence;
+            let twice = "patchesStrategicMerge.patchesStrategicMerge";
+            assert!(!sentence.contains(twice), "{sentence}");
             assert!(sentence.contains("retries`") || sentence.contains("-tries`"), "{sentence}");
         }
     }
