@@ -47,8 +47,21 @@ impl Distribution {
     )] // a float to an integer saturates
     pub fn draw(&self, random: &mut Stream) -> u64 {
         match self {
-            Self::Constant(time) => nanos(*time),
             Self::Exponential(mean) => (nanos(*mean) as f64 * random.exponential()) as u64,
+            _ => self.draw_another(random),
+        }
+    }
+
+    /// Draws a time of any kind but the usual one.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )] // as above
+    fn draw_another(&self, random: &mut Stream) -> u64 {
+        match self {
+            Self::Constant(time) => nanos(*time),
+            Self::Exponential(_) => self.draw(random),
             Self::Uniform(low, high) => {
                 let (low, high) = (nanos(*low), nanos(*high));
                 low + random.below(high.saturating_sub(low).saturating_add(1))

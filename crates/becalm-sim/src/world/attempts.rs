@@ -72,18 +72,23 @@ impl<T: Tracer> World<'_, T> {
         if gives_up_at != NEVER {
             self.set_time_out(gives_up_at, index, request, generation);
         }
-        let (refused_below, lost_below) = line.arrives_from;
-        match (delay, source) {
-            (Some(delay), Source::Job { instance, .. }) if instance < refused_below => {
+        let Some(delay) = delay else {
+            self.requests[request].place = Place::Lost;
+            return;
+        };
+        if let Source::Job { instance, .. } = source {
+            let (refused_below, lost_below) = line.arrives_from;
+            if instance < refused_below {
                 self.requests[request].answer = Answer::Failure;
                 self.reply(request, delay);
+                return;
             }
-            (Some(_), Source::Job { instance, .. }) if instance < lost_below => {
+            if instance < lost_below {
                 self.requests[request].place = Place::Lost;
+                return;
             }
-            (Some(delay), _) => self.schedule(self.now + delay, Kind::Arrive, request, generation),
-            (None, _) => self.requests[request].place = Place::Lost,
         }
+        self.schedule(self.now + delay, Kind::Arrive, request, generation);
     }
 
     /// What a service that asks knows of a request besides.
@@ -121,23 +126,23 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// Nobody waits for the attempts of a call any more.
+    #[inline]
     pub(super) fn leave_all(&mut self, at: u32) {
-        loop {
-            let request = self.calls[at].first_request;
-            if request == NOWHERE {
-                return;
-            }
-            self.leave(request);
+        // Mostly none is left.
+        while self.calls[at].first_request != NOWHERE {
+            self.leave(self.calls[at].first_request);
         }
     }
 
     /// The caller does not wait for this attempt any more.
+    #[inline(always)]
     pub(super) fn leave(&mut self, request: u32) {
         let here = &mut self.requests[request];
         here.is_awaited = false;
-        let (call, next_copy, place) = (here.call, here.next_copy, here.place);
+        let (call, line) = (here.call, here.line);
+        let (next_copy, place) = (here.next_copy, here.place);
         self.unlink(call, request, next_copy);
-        self.caller_left(request, place);
+        self.caller_left(request, line, place);
     }
 
     /// Takes an attempt out of those of its call.
@@ -146,9 +151,13 @@ impl<T: Tracer> World<'_, T> {
         let slot = &mut self.calls[call];
         if slot.first_request == request {
             slot.first_request = next_copy;
-            return;
+        } else {
+            self.unlink_later(call, request, next_copy);
         }
-        let mut before = slot.first_request;
+    }
+
+    fn unlink_later(&mut self, call: u32, request: u32, next_copy: u32) {
+        let mut before = self.calls[call].first_request;
         while before != NOWHERE && self.requests[before].next_copy != request {
             before = self.requests[before].next_copy;
         }

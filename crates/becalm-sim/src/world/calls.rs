@@ -39,36 +39,34 @@ impl<T: Tracer> World<'_, T> {
             Some(at) => at,
             None => self.calls.insert(CallSlot::empty(source)),
         };
-        let key = if self.plan.lines[line].is_keyed {
+        let plan = self.plan;
+        let of = &plan.lines[line];
+        let key = if of.is_keyed {
             self.random_of(source).next_u64()
         } else {
             0
         };
-        let plan = self.plan;
-        let owner = plan.owner(line, first_owner, key);
-        let of = &plan.lines[line];
+        let owner = of.owner(first_owner, key);
         let slot = &mut self.calls[at];
         slot.owner = owner;
-        let first = if let Some(first) = &of.first {
-            Some(first.again(now))
+        let is_first = if let Some(first) = &of.first {
+            slot.try_first(first.again(now))
         } else {
             let shared = if of.only_deposits && !self.owners.has_state(owner) {
                 &of.fresh
             } else {
                 self.owners.state(owner, &plan.made, &of.fresh)
             };
-            Unheld::begin(shared, options, above, now)
+            let first = Unheld::begin(shared, options, above, now);
+            first.is_some_and(|first| slot.try_first(first))
         };
-        slot.stage = if let Some(first) = first {
-            slot.deadline = nanos(first.deadline());
-            Stage::First(first)
-        } else {
+        if !is_first {
             let shared = self.owners.state(owner, &plan.made, &of.fresh);
             let call = Call::begin(shared, *options, above, now);
             slot.shared = Some(shared);
             slot.deadline = nanos(call.deadline());
-            Stage::Whole(self.wholes.insert(Some(call)))
-        };
+            slot.stage = Stage::Whole(self.wholes.insert(Some(call)));
+        }
         slot.source = source;
         slot.line = u32::try_from(line).unwrap_or(0);
         slot.number = self.calls_begun;
@@ -87,7 +85,7 @@ impl<T: Tracer> World<'_, T> {
             let job = &mut self.requests[request];
             self.calls[at].next_sibling = std::mem::replace(&mut job.first_child, at);
         }
-        if first.is_some() {
+        if is_first {
             self.calls[at].phase = Phase::Running;
             self.tell(at, Step::Started(1));
             self.send(at, 1, false);
@@ -283,24 +281,22 @@ impl<T: Tracer> World<'_, T> {
         self.finish(at, Ok(()));
     }
 
-    /// What there is of a call is gone, and what it holds goes back.
-    #[inline]
-    pub(super) fn let_go(&mut self, at: u32) {
+    /// What there is of a call is gone, and what it holds goes back: who made it, to whom, and when it began.
+    #[inline(always)]
+    pub(super) fn let_go(&mut self, at: u32) -> (Source, u32, Began) {
         let slot = &mut self.calls[at];
-        let stage = slot.stage;
-        slot.stage = Stage::Free;
-        if let Stage::Whole(place) = stage {
+        if let Stage::Whole(place) = slot.stage {
             self.wholes[place] = None;
             self.wholes.free(place);
         }
+        slot.stage = Stage::Free;
+        (slot.source, slot.line, slot.began)
     }
 
     /// A call is over: its attempts are left, its place is free, its caller goes on.
     pub(super) fn finish(&mut self, at: u32, ended: Result<(), StopReason>) {
         self.leave_all(at);
-        self.let_go(at);
-        let slot = &self.calls[at];
-        let (source, line, began) = (slot.source, slot.line, slot.began);
+        let (source, line, began) = self.let_go(at);
         if let Source::Job { request, .. } = source {
             self.unlink_child(request, at);
         }

@@ -70,6 +70,7 @@ impl<T: Tracer> World<'_, T> {
         }
     }
 
+    #[inline]
     pub(super) fn schedule_next_call(&mut self, population: u32, at: u64) {
         let generation = self.populations[population as usize].generation;
         self.schedule(at, Kind::Call, population, generation);
@@ -91,14 +92,19 @@ impl<T: Tracer> World<'_, T> {
         }
     }
 
+    /// A client thinks, if its loop is closed.
+    #[inline(always)]
+    fn think(&mut self, population: u32, client: u32) {
+        let plan = self.plan;
+        let of = &plan.scenario.populations[population as usize];
+        if let Arrivals::Closed { think } = &of.arrivals {
+            self.think_so_long(population, client, think);
+        }
+    }
+
     /// A closed-loop client thinks. Under a load factor it thinks for so many times less, from the
     /// next thought on; at 0, until that is over.
-    #[inline]
-    fn think(&mut self, population: u32, client: u32) {
-        let of = &self.plan.scenario.populations[population as usize];
-        let Arrivals::Closed { think } = &of.arrivals else {
-            return;
-        };
+    fn think_so_long(&mut self, population: u32, client: u32, think: &Distribution) {
         let state = &mut self.populations[population as usize];
         let factor = state.arrivals.factor();
         if factor <= 0.0 {
@@ -114,6 +120,7 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// A client calls.
+    #[inline(always)]
     pub(super) fn begin_call(&mut self, population: u32, client: u32) {
         self.events += 1;
         self.population_tallies[population as usize].calls += 1;
@@ -125,6 +132,7 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// A client's call has ended.
+    #[inline]
     pub(super) fn client_call_ended(
         &mut self,
         population: u32,

@@ -138,6 +138,7 @@ impl<T: Tracer> World<'_, T> {
         }
     }
 
+    #[inline(always)]
     fn all_calls_done(&mut self, request: u32, target: usize) {
         let here = &self.requests[request];
         if let (true, Some(cache)) = (here.is_miss, &mut self.services[target].cache) {

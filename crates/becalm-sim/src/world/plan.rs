@@ -240,19 +240,19 @@ impl<'a> Plan<'a> {
         };
         of.first_owner + at
     }
+}
 
+impl Line {
     /// Whose state a call uses which asks for this key.
     #[inline]
-    pub fn owner(&self, line: usize, first: usize, key: u64) -> usize {
-        let at = match self.lines[line].shards {
+    pub fn owner(&self, first: usize, key: u64) -> usize {
+        let at = match self.shards {
             1 => 0,
             shards => shard(key, shards),
         };
         first + at as usize
     }
-}
 
-impl Line {
     /// No call has anything above it: where no state hears of its beginning, one begins as another.
     fn all_begin_alike(&mut self) {
         if self.only_deposits {

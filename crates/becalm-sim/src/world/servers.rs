@@ -65,12 +65,12 @@ impl<T: Tracer> World<'_, T> {
             return;
         }
         self.events += 1;
-        let target = self.target_of(request);
+        let here = &mut self.requests[request];
+        let target = self.plan.lines[here.line as usize].target;
         let of = &self.plan.scenario.services[target];
         let state = &mut self.services[target];
         let tally = &mut self.service_tallies[target];
         tally.arrived += 1;
-        let here = &mut self.requests[request];
         if here.is_cancelled {
             tally.dropped += 1;
             self.end_unanswered(request);
@@ -94,7 +94,7 @@ impl<T: Tracer> World<'_, T> {
         } else if !is_accepted {
             self.refuse(request, target, Answer::Throttled);
         } else if instance.busy < of.workers {
-            self.start(request, target);
+            self.start(request, target, to);
         } else if of.queue.is_none_or(|places| instance.waiting < places) {
             here.place = Place::Queued;
             instance.waiting += 1;
@@ -130,10 +130,10 @@ impl<T: Tracer> World<'_, T> {
 
     /// Free workers take what waits: refusals first.
     pub(super) fn work_on(&mut self, target: usize, to: u32) {
-        let of = &self.plan.scenario.services[target];
+        let workers = self.plan.scenario.services[target].workers;
         loop {
             let instance = &mut self.services[target].instances[to as usize];
-            if instance.busy >= of.workers || instance.down > 0 {
+            if instance.busy >= workers || instance.down > 0 {
                 return;
             }
             if !instance.to_refuse.is_empty() {
@@ -144,7 +144,7 @@ impl<T: Tracer> World<'_, T> {
                 return;
             }
             if let Some(next) = self.dequeue(target, to) {
-                self.start(next, target);
+                self.start(next, target, to);
             }
         }
     }
@@ -165,10 +165,10 @@ impl<T: Tracer> World<'_, T> {
     /// The next of a queue that is not empty; `None` where the one that was taken out does not wait.
     #[inline]
     fn dequeue(&mut self, target: usize, to: u32) -> Option<u32> {
-        let queue = &mut self.services[target].instances[to as usize].queue;
+        let instance = &mut self.services[target].instances[to as usize];
         let next = match self.plan.scenario.services[target].discipline {
-            Discipline::Fifo => queue.pop_front()?,
-            Discipline::Lifo => queue.pop_back()?,
+            Discipline::Fifo => instance.queue.pop_front()?,
+            Discipline::Lifo => instance.queue.pop_back()?,
             Discipline::CoDel {
                 target: wait,
                 interval,
@@ -183,7 +183,7 @@ impl<T: Tracer> World<'_, T> {
         if !is_waiting(&self.requests, next) {
             return None;
         }
-        self.services[target].instances[to as usize].waiting -= 1;
+        instance.waiting -= 1;
         self.service_tallies[target].left_queue();
         Some(next.request)
     }
@@ -223,9 +223,9 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// A free worker begins with a request.
-    fn start(&mut self, request: u32, target: usize) {
+    #[inline(always)]
+    fn start(&mut self, request: u32, target: usize, to: u32) {
         let of = &self.plan.scenario.services[target];
-        let here = &self.requests[request];
         let is_late = of.stale == Stale::PastDeadline && {
             let details = self.details.get(request as usize);
             details.is_some_and(|it| it.gives_up_at <= self.now)
@@ -234,7 +234,7 @@ impl<T: Tracer> World<'_, T> {
             self.drop_unserved(request, target);
             return;
         }
-        let instance = &mut self.services[target].instances[here.instance as usize];
+        let instance = &mut self.services[target].instances[to as usize];
         instance.busy += 1;
         let time = of.time.draw(&mut instance.stream);
         self.set_work(request, target, Place::Working, time);
@@ -270,25 +270,31 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// The caller of a request does not wait for it any more.
-    pub(super) fn caller_left(&mut self, request: u32, place: Place) {
+    #[inline(always)]
+    pub(super) fn caller_left(&mut self, request: u32, line: u32, place: Place) {
         if matches!(place, Place::Done | Place::Lost) {
             self.end_unanswered(request);
             return;
         }
-        let target = self.target_of(request);
+        let target = self.plan.lines[line as usize].target;
         if self.service(target).stale == Stale::Cancelled {
-            if place == Place::Travelling {
-                self.requests[request].is_cancelled = true;
-                return;
-            }
-            if self.is_inside(request) {
-                self.service_tallies[target].dropped += 1;
-            }
-            let to = self.requests[request].instance;
-            self.take_out(request, target);
-            self.end_unanswered(request);
-            self.work_on(target, to);
+            self.cancel(request, target, place);
         }
+    }
+
+    /// The service hears that nobody wants a request any more.
+    fn cancel(&mut self, request: u32, target: usize, place: Place) {
+        if place == Place::Travelling {
+            self.requests[request].is_cancelled = true;
+            return;
+        }
+        if self.is_inside(request) {
+            self.service_tallies[target].dropped += 1;
+        }
+        let to = self.requests[request].instance;
+        self.take_out(request, target);
+        self.end_unanswered(request);
+        self.work_on(target, to);
     }
 
     /// Takes a request out of where it is in its service: place, worker, calls.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::task::Waker;
 
 use becalm::support::Unheld;
-use becalm::{Scope, StopReason, call::Call, shared::Shared, throttle::Priority};
+use becalm::{Scope, StopReason, call::Call, shared::Shared, throttle::Priority, time::Instant};
 
 use crate::engine::Stream;
 use crate::record::Began;
@@ -92,6 +92,14 @@ impl CallSlot<'_> {
     /// Whether there is a call.
     pub const fn is_taken(&self) -> bool {
         !matches!(self.stage, Stage::Free)
+    }
+
+    /// Its first attempt runs, and holds nothing.
+    #[inline]
+    pub fn try_first(&mut self, first: Unheld) -> bool {
+        self.deadline = first.deadline().map_or(NEVER, Instant::as_nanos);
+        self.stage = Stage::First(first);
+        true
     }
 
     pub const fn empty(source: Source) -> Self {

@@ -9,17 +9,17 @@ use super::trace::Tracer;
 
 impl<T: Tracer> World<'_, T> {
     /// A worker has so much to do, at full speed.
+    #[inline(always)]
     pub(super) fn set_work(&mut self, request: u32, target: usize, place: Place, work: u64) {
         let speed = self.services[target].speed;
+        let generation = self.requests.generation(request);
         let here = &mut self.requests[request];
         here.place = place;
         here.since = self.now;
-        if self.service(target).scalability.is_some() {
+        if self.plan.scenario.services[target].scalability.is_some() {
             self.enter_work(request, target, work);
             return;
         }
-        let generation = self.requests.generation(request);
-        let here = &mut self.requests[request];
         here.work = work;
         here.done_at = self.now.saturating_add(at_speed(work, speed));
         let done_at = here.done_at;
@@ -51,6 +51,7 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// A request is served to its end.
+    #[inline]
     pub(super) fn complete(&mut self, request: u32, target: usize, answer: Answer) {
         let state = &mut self.services[target];
         let here = &mut self.requests[request];
