@@ -168,7 +168,7 @@ impl<'a, T: Tracer> World<'a, T> {
         self.record(horizon)
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, what: u64) {
         let Some((kind, index, generation)) = parts(what) else {
             return;

@@ -248,6 +248,7 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// The answer goes back, if anybody waits for it.
+    #[inline(always)]
     pub(super) fn reply(&mut self, request: u32, latency: u64) {
         let here = &mut self.requests[request];
         here.place = Place::Done;

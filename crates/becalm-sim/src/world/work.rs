@@ -51,7 +51,7 @@ impl<T: Tracer> World<'_, T> {
     }
 
     /// A request is served to its end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn complete(&mut self, request: u32, target: usize, answer: Answer) {
         let state = &mut self.services[target];
         let here = &mut self.requests[request];
