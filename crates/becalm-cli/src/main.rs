@@ -25,7 +25,7 @@ mod wording;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 use subcommand::Subcommand;
 
 /// Retries that cannot start a storm, and a way to prove it before production.
@@ -74,9 +74,18 @@ fn main() -> ExitCode {
     }
 }
 
-/// What becalm is asked for.
+/// What becalm is asked for. A run is read by its own flags alone, since a short command would wait for the rest; whom
+/// that refuses, and who asks for help, hears it from the whole command line.
 fn cli(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let mut command = Cli::command();
+    if arguments.get(1).is_some_and(|it| it == "run") {
+        if let Ok(cli) = read(subcommand::run_alone(), arguments.clone()) {
+            return Ok(cli);
+        }
+    }
+    read(Cli::command(), arguments)
+}
+
+fn read(mut command: Command, arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let matches = command.try_get_matches_from_mut(arguments);
     let cli = matches.and_then(|mut it| {
         Cli::from_arg_matches_mut(&mut it).map_err(|refusal| refusal.format(&mut command))

@@ -25,7 +25,9 @@ pub enum Subcommand {
 impl clap::Subcommand for Subcommand {
     fn augment_subcommands(command: Command) -> Command {
         command.subcommands([
-            later::<run::Args>("run", "Retry a command"),
+            Command::new("run")
+                .about("Retry a command")
+                .defer(|run| run::Args::augment_args(run).mut_args(run::told)),
             later::<plan::Args>(
                 "plan",
                 "Show what a policy does: every delay, and for how long at worst",
@@ -65,6 +67,14 @@ impl clap::Subcommand for Subcommand {
             .find_subcommand(name)
             .is_some()
     }
+}
+
+/// A command line of which `run` is all, without the defaults that its help names.
+pub fn run_alone() -> Command {
+    let run = Command::new("run").defer(run::Args::augment_args);
+    Command::new("becalm")
+        .disable_help_subcommand(true)
+        .subcommand(run)
 }
 
 /// A subcommand of this name, whose flags are built when it is asked for.
@@ -118,6 +128,37 @@ mod tests {
             .filter(|it| it.get_arguments().count() > 0);
         let built: Vec<_> = built.map(Command::get_name).collect();
         assert_eq!(built, ["run", "help"]);
+    }
+
+    #[test]
+    fn r15_a_run_alone_is_read_as_it_is_beside_the_others() {
+        for arguments in [
+            &["--", "true", "--help"][..],
+            &[
+                "-q",
+                "--attempts",
+                "3",
+                "--base=2s",
+                "--stdin",
+                "null",
+                "sh",
+                "-c",
+                "exit 1",
+            ],
+            &["--retry-on", "7,28", "--breaker", "consecutive:5", "run"],
+            &["--max-waiting", "none", "--seed", "7", "help"],
+        ] {
+            let line = ["becalm", "run"].iter().chain(arguments);
+            let line: Vec<_> = line.map(std::ffi::OsString::from).collect();
+            let alone = crate::read(run_alone(), line.clone()).unwrap();
+            let beside = crate::read(Cli::command(), line).unwrap();
+            assert_eq!(format!("{alone:?}"), format!("{beside:?}"));
+        }
+        let mut alone = run_alone();
+        let run = ["becalm", "run", "--", "true"];
+        alone.try_get_matches_from_mut(run).unwrap();
+        let built: Vec<_> = alone.get_subcommands().map(Command::get_name).collect();
+        assert_eq!(built, ["run"]);
     }
 
     #[test]

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::defaults;
 use super::exit_codes::ExitCodes;
 use super::stdin::Mode;
 use crate::policy_flags::PolicyFlags;
@@ -20,7 +19,6 @@ use crate::policy_flags::PolicyFlags;
 /// If a program is to live longer, start it with setsid.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
-#[command(mut_args(defaults::told))]
 pub struct Args {
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]

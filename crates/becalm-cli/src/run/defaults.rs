@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn r14_the_help_names_the_defaults_of_commands() {
         let (mut ours, library) = (by_default().unwrap(), Policy::default());
-        let command = Args::augment_args(Command::new("run"));
+        let command = Args::augment_args(Command::new("run")).mut_args(told);
         let told = |id: &str| {
             let flag = command
                 .get_arguments()

@@ -32,6 +32,7 @@ mod unix;
 
 pub use above::refuse_above;
 pub use args::Args;
+pub use defaults::told;
 #[cfg(unix)]
 pub use execute::execute;
 #[cfg(not(unix))]
