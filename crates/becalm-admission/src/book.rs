@@ -16,6 +16,7 @@ pub(super) struct Book {
 
 impl Book {
     /// Forgets the places that have passed, so long ago, and says how many.
+    #[inline]
     pub fn settle(&mut self, now: Instant, kept: Duration, groups: &mut Groups) -> i64 {
         let mut passed = 0;
         let is_over = |(slot, _): &&(Instant, Rows)| slot.after(kept) < now;
@@ -27,6 +28,7 @@ impl Book {
         passed
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.appointments.is_empty()
     }
@@ -36,11 +38,13 @@ impl Book {
     }
 
     /// The first place that somebody has.
+    #[inline]
     pub fn first(&self) -> Option<Instant> {
         self.appointments.front().map(|(slot, _)| *slot)
     }
 
     /// The first place that nobody has, from this moment on.
+    #[inline]
     pub fn free_from(&self, earliest: Instant) -> Instant {
         // What those who wait have moved is theirs only until they are gone.
         if self.is_empty() {
@@ -55,6 +59,7 @@ impl Book {
     }
 
     /// Gives this place away, which is free, and so are all behind it.
+    #[inline]
     pub fn give(&mut self, place: Instant, share: Duration, rows: Rows, groups: &mut Groups) {
         groups.book(rows);
         self.appointments.push_back((place, rows));

@@ -54,6 +54,8 @@ pub struct AdmissionController<R = SplitMix64> {
     queue: Queue,
     book: Book,
     used: UsedTickets,
+    /// Up to when all has been forgotten that was to be.
+    settled: Option<Instant>,
     /// The upper half of the numbers of its tickets.
     issuer: u32,
     issued: u32,
@@ -90,6 +92,7 @@ impl<R: Random> AdmissionController<R> {
             queue: Queue::default(),
             book: Book::default(),
             used: UsedTickets::default(),
+            settled: None,
             issuer,
             issued: 0,
             ahead: 0,
@@ -205,8 +208,19 @@ impl<R: Random> AdmissionController<R> {
     }
 
     fn settle(&mut self, now: Instant) {
+        if self.settled != Some(now) {
+            self.settled = Some(now);
+            self.forget(now);
+        }
+        if self.pace.is_at_rest(now) && self.queue.tickets() == 0 {
+            // Nobody is late for another.
+            self.ahead = self.ahead.min(0);
+        }
+    }
+
+    fn forget(&mut self, now: Instant) {
         self.used.settle(now);
-        self.groups.forget(now, self.settings.horizon / 4);
+        self.groups.forget(now, nanos(self.settings.horizon) / 4);
         // Where a place is kept free for its bearer, it is while that may come.
         let kept = if self.keeps_places() {
             self.settings.grace()
@@ -217,10 +231,6 @@ impl<R: Random> AdmissionController<R> {
         if passed > 0 {
             // A place that has passed long ago is nobody's.
             self.ahead = (self.ahead - passed).max(-self.most_ahead());
-        }
-        if self.pace.is_at_rest(now) && self.queue.tickets() == 0 {
-            // Nobody is late for another.
-            self.ahead = self.ahead.min(0);
         }
     }
 
@@ -305,9 +315,10 @@ impl<R: Random> AdmissionController<R> {
         rows: Rows,
         reason: Refused,
     ) -> Refusal {
-        let end = now.after(self.settings.horizon);
-        let left = nanos(end.since(place)) / nanos(self.share(now)).max(1);
-        if u64::from(self.groups.booked(rows)) >= left {
+        let left = now.after(self.settings.horizon).since(place);
+        let each = u128::from(nanos(self.share(now)).max(1));
+        // It has as many as are left, or more: one more would not fit.
+        if (u128::from(self.groups.booked(rows)) + 1) * each > left.as_nanos() {
             return self.drawn();
         }
         self.promise(now, place, rows, reason)

@@ -3,7 +3,6 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use core::net::{IpAddr, Ipv6Addr};
-use core::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
 use becalm::support::nanos;
@@ -89,6 +88,7 @@ impl Groups {
         }
     }
 
+    #[inline]
     pub fn rows(&self, group: AddressGroup) -> Rows {
         // Two rounds, so that the seed cannot be read off what shares a row.
         let round = SplitMix64::new(group.key() ^ self.seed).next_u64();
@@ -99,15 +99,18 @@ impl Groups {
     }
 
     /// How many appointments the group has, or some more.
+    #[inline]
     pub fn booked(&mut self, rows: Rows) -> u32 {
         let [one, other] = self.each(rows, |row| row.booked);
         one.min(other)
     }
 
+    #[inline]
     pub fn book(&mut self, rows: Rows) {
         self.each(rows, |row| row.booked += 1);
     }
 
+    #[inline]
     pub fn give_back(&mut self, rows: Rows) {
         self.each(rows, |row| row.booked -= 1);
     }
@@ -127,6 +130,7 @@ impl Groups {
 
     /// Whether the group has passed more often lately than the group of the mean pass: where a few pass often beside
     /// many who pass once, those few have; where all are alike, or one is alone, none has.
+    #[inline]
     pub fn is_greedy(&mut self, rows: Rows) -> bool {
         let [one, other] = self.each(rows, |row| row.passes);
         let own = u128::from(one.min(other));
@@ -134,11 +138,13 @@ impl Groups {
     }
 
     /// Halves the passes in each such time.
-    pub fn forget(&mut self, now: Instant, every: Duration) {
-        let times = nanos(now.since(self.halved)) / nanos(every).max(1);
-        if times == 0 {
+    #[inline]
+    pub fn forget(&mut self, now: Instant, every: u64) {
+        let since = nanos(now.since(self.halved));
+        if since < every {
             return;
         }
+        let times = since / every.max(1);
         self.halved = now;
         (self.passes, self.squares) = (0, 0);
         for row in &mut self.rows {

@@ -27,6 +27,7 @@ mod book;
 mod claims;
 mod controller;
 mod group;
+mod numbered;
 mod permits;
 mod queue;
 mod settings;

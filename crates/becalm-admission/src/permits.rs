@@ -30,26 +30,38 @@ impl Permits {
         }
     }
 
+    #[inline]
     pub const fn held(&self) -> u32 {
         self.held
     }
 
+    #[inline]
     pub fn has_room(&self) -> bool {
         self.most.is_none_or(|most| self.held < most)
     }
 
+    #[inline]
     pub fn are_half_free(&self) -> bool {
         self.most.is_none_or(|most| self.held < most.div_ceil(2))
     }
 
+    #[inline]
     pub fn take(&mut self, now: Instant) {
         self.held += 1;
+        if self.most.is_none() {
+            return;
+        }
         self.since += u128::from(now.as_nanos());
     }
 
     /// One that was held since then comes back.
+    #[inline]
     pub fn release(&mut self, since: Instant, now: Instant) {
         self.held = self.held.saturating_sub(1);
+        if self.most.is_none() {
+            // Nobody asks how long one is held.
+            return;
+        }
         self.since = self.since.saturating_sub(since.as_nanos().into());
         self.samples = (self.samples + 1).min(SAMPLES);
         let before = self.mean.saturating_mul(self.samples - 1);
@@ -57,6 +69,7 @@ impl Permits {
     }
 
     /// One's share of the time, where they are bounded.
+    #[inline]
     pub fn share(&self, now: Instant) -> Option<Duration> {
         let most = self.most?;
         Some(self.each(now) / most)

@@ -65,16 +65,19 @@ impl Class {
 }
 
 impl Queue {
+    #[inline]
     pub fn len(&self) -> u32 {
         u32::try_from(self.in_turn.len()).unwrap_or(u32::MAX)
     }
 
     /// Those who wait with a ticket.
+    #[inline]
     pub fn tickets(&self) -> u32 {
         self.tickets
     }
 
     /// Whether anybody waits who goes before a new one of this class.
+    #[inline]
     pub fn goes_before(&self, class: Class) -> bool {
         let first = self.in_turn.first_key_value();
         first.is_some_and(|(waiting, _)| waiting.class <= class)
@@ -100,11 +103,13 @@ impl Queue {
     }
 
     /// Whose turn it is.
+    #[inline]
     pub fn first(&self) -> Option<Waiting> {
         self.in_turn.first_key_value().map(|(waiting, _)| *waiting)
     }
 
     /// Who waits longest, and until when.
+    #[inline]
     pub fn oldest(&self) -> Option<(Waiting, Instant)> {
         self.by_age.first_key_value().map(|(_, oldest)| *oldest)
     }

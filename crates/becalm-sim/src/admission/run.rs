@@ -38,6 +38,9 @@ pub fn run(
         foresees: door == Door::Open && fleet.is_never_cut(patience),
         controller,
         waiting: HashMap::default(),
+        gone: Vec::new(),
+        admitted: Vec::new(),
+        refused: classify_handshake(503),
         looks: 0,
         patience,
         cost: 1_000_000_000 / u64::from(handshakes.capacity).max(1),
@@ -67,6 +70,11 @@ struct Server {
     controller: AdmissionController,
     /// Who waits, and since when.
     waiting: HashMap<Waiting, (u32, u64), BuildHasherDefault<Mixed>>,
+    /// Who has hung up and who is admitted at one look, empty between two.
+    gone: Vec<Waiting>,
+    admitted: Vec<Waiting>,
+    /// What a refusal is to a client, before its hint.
+    refused: Failure,
     /// When it looks next whose turn it is.
     looks: u64,
     patience: u64,
@@ -103,7 +111,7 @@ impl Server {
             }
             Answer::Later(refusal) => {
                 fleet.record.refusals += 1;
-                let mut failure = classify_handshake(503);
+                let mut failure = self.refused;
                 let mut ticket = None;
                 if self.door == Door::Appointments {
                     failure.hint = Some(refusal.hint());
@@ -136,8 +144,8 @@ impl Server {
         }
         let at = Instant::from_nanos(now);
         let (waiting, patience) = (&self.waiting, self.patience);
-        let mut gone = Vec::new();
-        let mut admitted = Vec::new();
+        let mut gone = std::mem::take(&mut self.gone);
+        let mut admitted = std::mem::take(&mut self.admitted);
         loop {
             let is_gone = |one: Waiting| {
                 let is_gone = waiting
@@ -157,16 +165,17 @@ impl Server {
                 None => break,
             }
         }
-        for one in gone {
+        for one in gone.drain(..) {
             if let Some((client, _)) = self.waiting.remove(&one) {
                 fleet.failed(client, now, &Failure::transient(), None);
             }
         }
-        for one in admitted {
+        for one in admitted.drain(..) {
             if let Some((client, came)) = self.waiting.remove(&one) {
                 self.shake_hands(fleet, client, came, now);
             }
         }
+        (self.gone, self.admitted) = (gone, admitted);
         let wake = self.controller.wake_at(at).map(Instant::as_nanos);
         if let Some(wake) = wake.filter(|wake| self.looks <= now || *wake < self.looks) {
             self.looks = wake.max(now + 1);

@@ -38,27 +38,32 @@ impl CellRate {
     }
 
     /// One's share of the time.
+    #[inline]
     pub const fn share(&self) -> Duration {
         self.share
     }
 
     /// The first moment from now on at which one may pass.
+    #[inline]
     pub fn next(&self, now: Instant) -> Instant {
         let earliest = self.paid_until.as_nanos().saturating_sub(nanos(self.ahead));
         Instant::from_nanos(earliest).max(now)
     }
 
     /// Whether so many could pass now beside one that does, or the time of so many has gone by in which none did.
+    #[inline]
     pub fn spares(&self, many: u32, now: Instant) -> bool {
         self.paid_until.after(self.share.saturating_mul(many)) <= now.after(self.ahead)
     }
 
     /// Whether all that has passed is paid for.
+    #[inline]
     pub fn is_at_rest(&self, now: Instant) -> bool {
         self.paid_until <= now
     }
 
     /// Lets one pass now, or says when it may.
+    #[inline]
     pub fn pass(&mut self, now: Instant) -> Result<(), Instant> {
         let next = self.next(now);
         if next > now {
