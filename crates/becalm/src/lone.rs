@@ -73,6 +73,23 @@ impl Position {
         (self.previous > 0).then(|| Duration::from_nanos(self.previous))
     }
 
+    /// As [`drawn`](Self::drawn), in nanoseconds; 0 for none.
+    pub const fn drawn_nanos(self) -> u64 {
+        self.previous
+    }
+
+    /// At this place, with that as the last delay that was drawn, in nanoseconds; 0 for none.
+    #[must_use]
+    pub const fn after_drawn(mut self, nanos: u64) -> Self {
+        self.previous = nanos;
+        self
+    }
+
+    /// Retries since the start, or since the server said exactly when to come: the step of the backoff.
+    pub const fn step(self) -> u32 {
+        self.step
+    }
+
     /// The number of the attempt that runs or is waited for, from 1.
     pub const fn attempt(self) -> u32 {
         self.attempt
@@ -141,6 +158,20 @@ impl Lone {
         failure: &Failure,
         random: &mut R,
     ) -> Result<Duration, StopReason> {
+        let nanos = self.delay_nanos(position, now, deadline, failure, random)?;
+        Ok(Duration::from_nanos(nanos))
+    }
+
+    /// As [`delay`](Self::delay), in nanoseconds.
+    #[inline]
+    pub fn delay_nanos<R: Random + ?Sized>(
+        &self,
+        position: &mut Position,
+        now: Instant,
+        deadline: Instant,
+        failure: &Failure,
+        random: &mut R,
+    ) -> Result<u64, StopReason> {
         let standing = Standing {
             now,
             deadline,
@@ -159,7 +190,7 @@ impl Lone {
             step: wait.step,
             previous: wait.previous.unwrap_or(0),
         };
-        Ok(Duration::from_nanos(wait.delay))
+        Ok(wait.delay)
     }
 }
 

@@ -37,10 +37,21 @@ impl SplitMix64 {
     }
 }
 
+/// What each draw adds to the state: the golden ratio.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl SplitMix64 {
+    /// The generator of this seed after so many draws, which need not be drawn.
+    #[must_use]
+    pub const fn after(seed: u64, draws: u64) -> Self {
+        Self(seed.wrapping_add(STEP.wrapping_mul(draws)))
+    }
+}
+
 impl Random for SplitMix64 {
     #[inline]
     fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0 = self.0.wrapping_add(STEP);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -223,6 +234,7 @@ mod tests {
                 9_817_491_932_198_370_423
             ]
         );
+        assert_eq!(SplitMix64::after(1_234_567, 3), stream);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! What may happen at a moment, and how does an event queue hold it?
 
+use super::tickets::Tickets;
 use crate::engine::EventQueue;
 
 /// What happens at a moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum What {
-    Dial(u32),
+    /// A client, and where the ticket is that it brings.
+    Dial(u32, u32),
     /// Its patience is over.
     HangUp(u32),
     /// Somebody who waits may have a turn.
@@ -13,15 +15,17 @@ pub(super) enum What {
 }
 
 impl What {
-    const HANG_UP: u64 = 1 << 32;
-    const LOOK: u64 = 1 << 33;
+    /// In the place of a ticket, behind the places that there are.
+    const HANG_UP: u32 = Tickets::NONE - 1;
+    const LOOK: u32 = Tickets::NONE - 2;
 
     pub const fn to_bits(self) -> u64 {
-        match self {
-            Self::Dial(client) => client as u64,
-            Self::HangUp(client) => Self::HANG_UP | client as u64,
-            Self::Look => Self::LOOK,
-        }
+        let (what, client) = match self {
+            Self::Dial(client, ticket) => (ticket, client),
+            Self::HangUp(client) => (Self::HANG_UP, client),
+            Self::Look => (Self::LOOK, 0),
+        };
+        (what as u64) << 32 | client as u64
     }
 
     /// The client to whom it happens, or anybody.
@@ -32,12 +36,10 @@ impl What {
 
     pub const fn of_bits(bits: u64) -> Self {
         let client = Self::client_of_bits(bits);
-        if bits & Self::LOOK > 0 {
-            Self::Look
-        } else if bits & Self::HANG_UP > 0 {
-            Self::HangUp(client)
-        } else {
-            Self::Dial(client)
+        match (bits >> 32) as u32 {
+            Self::LOOK => Self::Look,
+            Self::HANG_UP => Self::HangUp(client),
+            ticket => Self::Dial(client, ticket),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What is each client of the herd about to do?
 
 use becalm::Failure;
-use becalm::call::Decision;
+use becalm::rng::Random;
 use becalm::support::{Lone, Position};
 use becalm::time::Instant;
 use becalm_admission::Claims;
@@ -24,6 +24,8 @@ pub(super) struct Fleet<'a> {
     seed: u64,
     spread: u64,
     clients: Vec<Client>,
+    /// The last delay that each has drawn, where the next one looks at it.
+    drawn: Vec<u64>,
     tickets: Tickets,
     /// How many of the next events have their clients loaded.
     fetched: usize,
@@ -33,15 +35,36 @@ pub(super) struct Fleet<'a> {
     used: usize,
 }
 
+/// So many clients are loaded at once.
+const FETCHED: usize = 96;
+
 /// Aligned so that none lies across two cache lines: a herd is bound by their misses.
-#[repr(align(32))]
+#[repr(align(16))]
+#[derive(Clone, Copy)]
 struct Client {
-    random: Stream,
-    position: Position,
+    /// How often it has drawn from its stream.
+    draws: u32,
+    /// Where it stands, but for what was drawn.
+    attempt: u32,
+    step: u32,
     /// Its dials since the server is up.
     dials: u32,
-    /// Where its ticket is.
-    ticket: u32,
+}
+
+const _: () = assert!(size_of::<Client>() == 16);
+
+/// A stream whose draws are counted.
+struct Counted {
+    stream: Stream,
+    draws: u32,
+}
+
+impl Random for Counted {
+    #[inline]
+    fn next_u64(&mut self) -> u64 {
+        self.draws += 1;
+        self.stream.next_u64()
+    }
 }
 
 impl<'a> Fleet<'a> {
@@ -60,6 +83,7 @@ impl<'a> Fleet<'a> {
             seed,
             spread: nanos(herd.spread),
             clients: Vec::with_capacity(herd.clients as usize),
+            drawn: Vec::new(),
             tickets: Tickets::default(),
             fetched: 0,
             queue: EventQueue::for_pending(herd.clients as usize),
@@ -74,25 +98,26 @@ impl<'a> Fleet<'a> {
             },
             used: 0,
         };
+        if lone.policy().jitter.is_decorrelated() {
+            fleet.drawn = vec![0; herd.clients as usize];
+        }
         for index in 0..herd.clients {
-            let (random, lost) = fleet.loss(index);
+            let (lost, draws) = fleet.loss(index);
             fleet.clients.push(Client {
-                random,
-                position: Position::FIRST_TRY,
+                draws,
+                attempt: Position::FIRST_TRY.attempt(),
+                step: Position::FIRST_TRY.step(),
                 dials: 0,
-                ticket: Tickets::NONE,
             });
             fleet.endure(index, lost);
         }
         fleet
     }
 
-    /// A client's stream, and when it has lost its connection: drawn again where it is needed again, which takes less
-    /// time than to load it.
-    fn loss(&self, index: u32) -> (Stream, u64) {
-        let mut random = Stream::of(self.seed, index.into());
-        let lost = random.below(self.spread);
-        (random, lost)
+    /// When a client has lost its connection, and how many draws that took: drawn again where it is needed again, which
+    /// takes less time than to load it.
+    fn loss(&self, index: u32) -> (u64, u32) {
+        (Stream::of(self.seed, index.into()).below(self.spread), 1)
     }
 
     /// Follows a client from its loss to its first dial that is not refused for want of a server.
@@ -100,7 +125,7 @@ impl<'a> Fleet<'a> {
         let mut at = lost;
         while let Some(next) = self.decide(index, at, &Failure::transient()) {
             if next >= self.opens.min(self.horizon) {
-                return self.push(next, What::Dial(index));
+                return self.push(next, What::Dial(index, Tickets::NONE));
             }
             self.count(next);
             at = next;
@@ -122,15 +147,13 @@ impl<'a> Fleet<'a> {
     /// would be that; in a row, with nothing between that depends on them, they are waited for all at once.
     fn fetch(&mut self) {
         let mut seen = 0;
-        while let Some(what) = self
-            .queue
-            .upcoming(self.fetched)
-            .filter(|_| self.fetched < 32)
-        {
-            let client = self.clients.get(What::client_of_bits(what) as usize);
+        let coming = self.queue.coming();
+        let coming = coming.get(..FETCHED).unwrap_or(coming);
+        for event in coming {
+            let client = self.clients.get(What::client_of_bits(event.what) as usize);
             seen |= client.map_or(0, |client| client.dials);
-            self.fetched += 1;
         }
+        self.fetched = coming.len();
         // Nobody needs the value; without somebody who seems to, nothing would be loaded.
         std::hint::black_box(seen);
     }
@@ -154,48 +177,52 @@ impl<'a> Fleet<'a> {
     }
 
     /// It dials a server that is up, with the ticket that it has.
-    pub fn dialled(&mut self, index: u32, now: u64) -> Option<Claims> {
+    pub fn dialled(&mut self, index: u32, ticket: u32, now: u64) -> Option<Claims> {
         self.count(now);
         let client = &mut self.clients[index as usize];
         client.dials += 1;
         self.record.most_dials = self.record.most_dials.max(client.dials);
-        let place = std::mem::replace(&mut client.ticket, Tickets::NONE);
-        self.tickets.take(place)
+        self.tickets.take(ticket)
     }
 
     /// Its dial has failed: it dials again when it has decided to, with this ticket.
     pub fn failed(&mut self, index: u32, now: u64, failure: &Failure, ticket: Option<Claims>) {
-        if let Some(claims) = ticket {
-            self.clients[index as usize].ticket = self.tickets.keep(claims);
-        }
         if let Some(next) = self.decide(index, now, failure) {
-            self.push(next, What::Dial(index));
+            let ticket = ticket.map_or(Tickets::NONE, |claims| self.tickets.keep(claims));
+            self.push(next, What::Dial(index, ticket));
         }
     }
 
     fn decide(&mut self, index: u32, now: u64, failure: &Failure) -> Option<u64> {
         let deadline = match self.lone.policy().deadline {
-            Some(_) => (self.lone).deadline(Instant::from_nanos(self.loss(index).1)),
+            Some(_) => (self.lone).deadline(Instant::from_nanos(self.loss(index).0)),
             None => Instant::NEVER,
         };
         let client = &mut self.clients[index as usize];
-        let decision = self.lone.on_failure(
-            &mut client.position,
-            Instant::from_nanos(now),
-            deadline,
-            failure,
-            &mut client.random,
-        );
-        let Decision::RetryIn(wait) = decision else {
+        let drawn = self.drawn.get_mut(index as usize);
+        let mut position = Position::new(client.attempt, client.step)
+            .after_drawn(drawn.as_deref().copied().unwrap_or(0));
+        let mut random = Counted {
+            stream: Stream::after(self.seed, index.into(), client.draws),
+            draws: client.draws,
+        };
+        let at = Instant::from_nanos(now);
+        let delay = (self.lone).delay_nanos(&mut position, at, deadline, failure, &mut random);
+        (client.attempt, client.step) = (position.attempt(), position.step());
+        client.draws = random.draws;
+        if let Some(drawn) = drawn {
+            *drawn = position.drawn_nanos();
+        }
+        let Ok(delay) = delay else {
             self.record.reconnects.gave_up += 1;
             return None;
         };
-        Some(now.saturating_add(nanos(wait)))
+        Some(now.saturating_add(delay))
     }
 
     /// It has its connection.
     pub fn connect(&mut self, client: u32, at: u64) {
-        let (_, lost) = self.loss(client);
+        let (lost, _) = self.loss(client);
         let record = &mut self.record.reconnects;
         if at >= self.horizon {
             record.waiting += 1;

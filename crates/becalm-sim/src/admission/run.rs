@@ -49,7 +49,7 @@ pub fn run(
     };
     while let Some((now, what)) = fleet.next() {
         match what {
-            What::Dial(client) => server.dial(&mut fleet, client, now),
+            What::Dial(client, ticket) => server.dial(&mut fleet, client, ticket, now),
             What::HangUp(client) => {
                 fleet.failed(client, now, &Failure::transient(), None);
                 server.look(&mut fleet, now);
@@ -85,8 +85,8 @@ struct Server {
 }
 
 impl Server {
-    fn dial(&mut self, fleet: &mut Fleet<'_>, client: u32, now: u64) {
-        let ticket = fleet.dialled(client, now);
+    fn dial(&mut self, fleet: &mut Fleet<'_>, client: u32, ticket: u32, now: u64) {
+        let ticket = fleet.dialled(client, ticket, now);
         if self.door == Door::Open {
             let ahead = self.busy_until.saturating_sub(now) / self.cost.max(1);
             if ahead >= self.backlog {

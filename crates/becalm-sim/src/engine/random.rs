@@ -17,10 +17,15 @@ impl Stream {
     /// ten million clients of a hundred draws each, one in 1800 for any pair of them to share a
     /// part.
     pub fn of(seed: u64, entity: u64) -> Self {
+        Self::after(seed, entity, 0)
+    }
+
+    /// The stream of this entity under this seed when so many were drawn from it: who counts its draws need not keep it.
+    #[inline]
+    pub fn after(seed: u64, entity: u64, draws: u32) -> Self {
         let start = SplitMix64::new(seed).next_u64();
-        Self(SplitMix64::new(
-            SplitMix64::new(start.wrapping_add(entity)).next_u64(),
-        ))
+        let of_entity = SplitMix64::new(start.wrapping_add(entity)).next_u64();
+        Self(SplitMix64::after(of_entity, draws.into()))
     }
 
     /// A number in (0, 1], in steps of 2^-53.

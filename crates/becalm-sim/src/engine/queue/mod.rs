@@ -109,6 +109,12 @@ impl EventQueue {
         self.run.peek(n).map(|event| event.what)
     }
 
+    /// The events that come next, in their order, as far as that is known already: none, where it is not.
+    #[inline]
+    pub fn coming(&self) -> &[Event] {
+        self.run.pending()
+    }
+
     /// The time of the last pop; 0 before it.
     pub fn now(&self) -> u64 {
         self.now

@@ -9,6 +9,12 @@ const MOST_MOVED: usize = 256;
 /// Up to this number of events are moved one by one. That is faster than a binary search and a call of `memmove`.
 const FEW: usize = 32;
 
+/// So few events are sorted by comparisons.
+const SPARSE: usize = 64;
+
+/// More events of one part of the time are sorted by comparisons.
+const CROWDED: u32 = 16;
+
 /// The next events, sorted: all that are due up to some time.
 #[derive(Debug, Default)]
 pub struct Run {
@@ -16,6 +22,9 @@ pub struct Run {
     /// How many were popped.
     popped: usize,
     last: u64,
+    /// Where the events of each part of the time begin, and the events before they are sorted: kept for their memory.
+    starts: Vec<u32>,
+    unsorted: Vec<Event>,
 }
 
 impl Run {
@@ -32,6 +41,12 @@ impl Run {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.popped == self.events.len()
+    }
+
+    /// All that are pending here, in their order.
+    #[inline]
+    pub fn pending(&self) -> &[Event] {
+        self.events.get(self.popped..).unwrap_or_default()
     }
 
     /// The n-th from now, from 0.
@@ -131,7 +146,59 @@ impl Run {
         self.popped = 0;
         self.last = last;
         events(&mut self.events);
-        self.events.sort_by_key(|event| event.at);
+        if self.events.len() <= SPARSE || !self.spread() {
+            self.events.sort_by_key(|event| event.at);
+        }
+    }
+
+    /// Sorts events whose times lie about as far apart from each other, each of them to its part of the time and then past
+    /// the few that share that: no more comparisons than events. `false`, and nothing done, where many share one.
+    fn spread(&mut self) -> bool {
+        let times = || self.events.iter().map(|event| event.at);
+        let (Some(first), Some(last)) = (times().min(), times().max()) else {
+            return false;
+        };
+        // As many parts as events, or half as many.
+        let bits = (last - first).max(1).ilog2() + 1;
+        let shift = bits.saturating_sub(self.events.len().ilog2());
+        #[expect(clippy::cast_possible_truncation)] // fewer than events
+        let part = |event: &Event| ((event.at - first) >> shift) as usize;
+        self.starts.clear();
+        self.starts.resize((1 << (bits - shift)) + 1, 0);
+        for event in &self.events {
+            if let Some(count) = self.starts.get_mut(part(event) + 1) {
+                *count += 1;
+            }
+        }
+        let mut sum = 0;
+        for count in &mut self.starts {
+            if *count > CROWDED {
+                return false;
+            }
+            sum += *count;
+            *count = sum;
+        }
+        self.unsorted.clone_from(&self.events);
+        for event in &self.unsorted {
+            if let Some(start) = self.starts.get_mut(part(event)) {
+                if let Some(here) = self.events.get_mut(*start as usize) {
+                    *here = *event;
+                }
+                *start += 1;
+            }
+        }
+        for at in 1..self.events.len() {
+            let mut rest = self.events.get_mut(..=at).unwrap_or_default();
+            while let [up_to_it @ .., before, here] = rest {
+                if before.at <= here.at {
+                    break;
+                }
+                std::mem::swap(before, here);
+                let len = up_to_it.len();
+                rest = self.events.get_mut(..=len).unwrap_or_default();
+            }
+        }
+        true
     }
 
     /// Takes all out; from now on what is due at `now` or later is elsewhere.
@@ -139,5 +206,39 @@ impl Run {
         self.last = now.saturating_sub(1);
         let popped = std::mem::take(&mut self.popped);
         self.events.drain(..).skip(popped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use becalm::rng::{Random as _, SplitMix64};
+
+    use super::*;
+
+    #[test]
+    fn many_events_are_sorted_as_by_comparisons_and_equals_stay_in_their_order() {
+        let mut random = SplitMix64::new(7);
+        let mut spread = 0;
+        for many in [65, 200, 1000] {
+            for bits in [0, 1, 6, 20, 64_u32] {
+                let at = |_| random.next_u64().checked_shr(64 - bits).unwrap_or(3);
+                let times: Vec<u64> = (0..many).map(at).collect();
+                let event = |(at, what): (&u64, u64)| Event { at: *at, what };
+                let events: Vec<Event> = times.iter().zip(0..).map(event).collect();
+                let mut expected = events.clone();
+                expected.sort_by_key(|event| event.at);
+                let mut run = Run::default();
+                run.events.clone_from(&events);
+                if run.spread() {
+                    spread += 1;
+                    assert_eq!(run.events, expected);
+                } else {
+                    assert_eq!(run.events, events);
+                }
+                run.fill(u64::MAX, |into| into.extend_from_slice(&events));
+                assert_eq!(run.events, expected);
+            }
+        }
+        assert!(spread > 0, "none was spread");
     }
 }
