@@ -173,7 +173,7 @@ fn of_file<'a>(
         return;
     }
     if sets_nothing(file) && by.settings.versions.is_empty() {
-        unknown(file, Span::new(1, 1, 0), found);
+        unknown(file, Span::new(1, 1, 0), &[], found);
         return;
     }
     if let Some(span) = read.template {
@@ -217,7 +217,7 @@ fn of_file<'a>(
     if !is_known && read.unread.is_empty() {
         let first = read.trees.first();
         let span = first.map_or_else(|| Span::new(1, 1, 0), |it| it.span);
-        unknown(file, span, found);
+        unknown(file, span, &read.trees, found);
     }
 }
 
@@ -352,7 +352,7 @@ fn of_toml<'a>(
     }
     let mut trees = read.trees.iter();
     if !trees.any(|it| unread::of_unknown(file.name, it, &|_| false, found)) {
-        unknown(file, Span::new(1, 1, 0), found);
+        unknown(file, Span::new(1, 1, 0), &[], found);
     }
 }
 
@@ -361,12 +361,13 @@ fn cannot_read(file: &str, span: Span, sentence: String, holds_retries: bool, fo
     found.push(demoted(finding, holds_retries));
 }
 
-fn unknown(file: File<'_>, span: Span, found: &mut Checked) {
+fn unknown(file: File<'_>, span: Span, trees: &[Node], found: &mut Checked) {
+    let within = embedded::named(trees);
     found.push(Finding::new(
         file.name,
         span,
         code::UNKNOWN_SYSTEM,
-        "no document of the file is of a system that is read",
+        format!("no document of the file is of a system that is read{within}"),
         "name the system with `--as`, or leave out the file",
     ));
 }

@@ -58,6 +58,19 @@ pub fn read(
     Within { is_any, known }
 }
 
+/// The files of resources in which nothing is of a system that is read, as far as their names say that they are some.
+pub fn named(trees: &[Node]) -> String {
+    let maps = trees.iter().filter(|it| is_config_map(it));
+    let data = maps.filter_map(|it| it.get("data")).flat_map(Node::entries);
+    let is_file = |name: &str| FILES.iter().any(|it| is_named(File::new(name, ""), it));
+    let mut names = data.map(|(key, _)| &*key.name).filter(|it| is_file(it));
+    let first = names.next();
+    first.map_or_else(String::new, |first| match names.count() {
+        0 => format!(", nor is its `{first}`"),
+        more => format!(", nor is its `{first}`, nor {more} more"),
+    })
+}
+
 /// The file around a text that cannot be parsed is fine. Such a text is searched for words of retries, and it is
 /// told as unreadable only if its name says that it is YAML. Returns the files that have no finding after that.
 fn soften(files: &[File<'_>], inner: &mut Checked) -> HashSet<String> {

@@ -265,6 +265,16 @@ fn a_text_is_read_by_the_reader_of_its_format() {
             "{name}"
         );
     }
+    let sentence = |data: &str| map(data).findings[0].sentence.clone();
+    let one = sentence("  resilience.yaml: |\n    max: 3\n    delay: 5s\n");
+    assert!(one.ends_with("nor is its `resilience.yaml`"), "{one}");
+    let two = sentence("  a: b\n  resilience.yaml: |\n    max: 3\n  b.toml: x = 1\n");
+    assert!(
+        two.ends_with("nor is its `resilience.yaml`, nor 1 more"),
+        "{two}"
+    );
+    let none = sentence("  a: b\n  size: \"3\"\n");
+    assert!(none.ends_with("that is read"), "{none}");
     // Of no reader.
     for name in [
         "retry.json",
