@@ -263,12 +263,12 @@ fn gather<'n>(
             left.keys.extend(path.left(here, told));
         }
         if parent == "patchesStrategicMerge" && !left.is_patch {
-            let patch = item.text().and_then(word_of_patch).and_then(|word| {
+            let named = item.text().and_then(word_of_patch).and_then(|word| {
                 let mut here = path.left((parent, item.span), told)?;
                 here.path.pop();
                 Some((here, word))
             });
-            left.texts.extend(patch);
+            left.texts.extend(named);
         }
         path.is_item = true;
         gather(item, told, path, left);
