@@ -178,6 +178,11 @@ const KEYS: &[(&str, &[&str])] = &[
     ("waits-exceed-deadline", &["deadline", "attempts"]),
     ("no-deadline", &["attempt_timeout"]),
     ("long-waits", &["cap", "base"]),
+    ("breaker-open-long", &["breaker"]),
+    ("breaker-probes-often", &["breaker"]),
+    ("bulkhead-long-queue", &["bulkhead"]),
+    ("hedge-eager", &["hedge"]),
+    ("hedge-never-starts", &["hedge"]),
 ];
 
 /// What helps in the words of the system, where those of a policy are not its own.
@@ -200,6 +205,52 @@ fn left_to_do(mapping: &Mapping, remedy: &'static str) -> Cow<'static, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A lint without a word of what is lacking is of a key that no system sets, or has a remedy where one sets it.
+    #[test]
+    fn who_has_the_setting_is_not_told_that_there_is_none() {
+        let of_wait = |keys: &[&str]| keys.first() == Some(&"when_spent");
+        let lints = KEYS
+            .iter()
+            .filter(|(lint, keys)| !weight::is_lacking(lint) && !of_wait(keys));
+        let lints: Vec<_> = lints.collect();
+        let mut told = std::collections::BTreeSet::new();
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        for file in std::fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let file = crate::File::new(name, &text);
+            for mapping in crate::check(&[file], &crate::Settings::default()).mappings {
+                let system = System::all().find(|it| it.name == mapping.system).unwrap();
+                let is_set = |key: &&str| {
+                    let is_own = |it: &Origin| matches!(it, Origin::Line(_));
+                    let mut origins = mapping.origins.iter();
+                    origins.any(|(it, origin)| it == key && is_own(origin))
+                };
+                // Fewer attempts are what is told in place of a remedy.
+                let is_known =
+                    |lint| system.fewer.is_none() || remedy(system.remedies, lint).is_some();
+                // What waits for nothing, or has no end, cannot be too long for it.
+                let is_possible = |lint: &str| {
+                    let policy = &mapping.policy;
+                    let is_in_time = policy.deadline.is_some() || !lint.ends_with("-deadline");
+                    let is_ended =
+                        policy.attempt_timeout.is_some() || !lint.starts_with("attempt-");
+                    is_in_time
+                        && is_ended
+                        && (!policy.base.is_zero() || lint != "waits-exceed-deadline")
+                };
+                for (lint, keys) in lints.iter().filter(|(lint, _)| is_possible(lint)) {
+                    let mut keys = keys.iter().filter(|it| **it != "attempts");
+                    if keys.any(|it| is_set(it)) && !is_known(lint) {
+                        told.insert((system.name, *lint));
+                    }
+                }
+            }
+        }
+        assert!(told.is_empty(), "{told:#?}");
+    }
 
     #[test]
     fn rows_are_about_lints_that_there_are() {

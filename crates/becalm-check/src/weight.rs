@@ -125,6 +125,12 @@ pub fn remedy(system: &System, lint: &str) -> String {
     format!("{} has {lacks}; {}", system.title, fewer(system))
 }
 
+/// Whether there is a word for what a system lacks that has no remedy against a lint.
+#[cfg(test)]
+pub fn is_lacking(lint: &str) -> bool {
+    LACKS.iter().any(|(it, _)| *it == lint)
+}
+
 /// How this system repeats less.
 pub fn fewer(system: &System) -> &'static str {
     system.fewer.unwrap_or("retry less often")

@@ -67,6 +67,10 @@ const REMEDIES: Remedies = &[
         "attempt-timeout-fills-deadline",
         "lower `perTryTimeout` or `count`, or raise `timeoutPolicy.response`",
     ),
+    (
+        "waits-exceed-deadline",
+        "lower `count`, or raise `timeoutPolicy.response`",
+    ),
 ];
 
 const RETRY: &[&str] = list!("count perTryTimeout retryOn retriableStatusCodes");

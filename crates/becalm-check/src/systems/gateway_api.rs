@@ -75,6 +75,23 @@ const REMEDIES: &[(&str, &str)] = &[
         "repeats-what-may-be-done",
         "set `codes: [503]`, and match what is not idempotent in a rule of its own without `retry`",
     ),
+    ("long-waits", "lower `backoff`"),
+    (
+        "waits-exceed-deadline",
+        "lower `attempts` or `backoff`, or raise `timeouts.request`",
+    ),
+    (
+        "large-budget",
+        "lower `minRetryRate` or `budget.percent` of `retryConstraint`",
+    ),
+    (
+        "budget-never-grants",
+        "raise `budget.percent` or `minRetryRate` of `retryConstraint`",
+    ),
+    (
+        "budget-runs-out",
+        "raise `budget.percent` or `minRetryRate` of `retryConstraint`",
+    ),
 ];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {

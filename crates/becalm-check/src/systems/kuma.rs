@@ -75,6 +75,7 @@ const REMEDIES: Remedies = &[
         "attempt-timeout-fills-deadline",
         "lower `perTryTimeout` or `numRetries`, or raise the MeshTimeout",
     ),
+    ("long-waits", "set a lower `backOff.maxInterval`"),
 ];
 
 /// In `tcp`, which has nothing but a number.

@@ -80,6 +80,22 @@ const REMEDIES: Remedies = &[
         "breaker-blind-to-hangs",
         "name a `timeout` in the target as well",
     ),
+    (
+        "long-waits",
+        "lower `maxInterval`, or `duration` of a constant policy",
+    ),
+    (
+        "attempt-timeout-fills-deadline",
+        "lower the `timeout` of the target: with `exponential` all ends after 15 minutes",
+    ),
+    (
+        "breaker-open-long",
+        "lower `timeout` of the circuit breaker",
+    ),
+    (
+        "breaker-probes-often",
+        "raise `timeout` of the circuit breaker, or lower its `maxRequests`",
+    ),
 ];
 
 const POLICIES: &[&str] = list!("timeouts retries circuitBreakers");

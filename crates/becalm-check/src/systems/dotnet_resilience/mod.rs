@@ -86,6 +86,22 @@ const REMEDIES: &[(&str, &str)] = &[
         "breaker-hair-trigger",
         "raise `FailureRatio` or `MinimumThroughput`",
     ),
+    ("long-waits", "lower `MaxDelay` or `Delay`"),
+    ("breaker-open-long", "lower `BreakDuration`"),
+    ("breaker-probes-often", "raise `BreakDuration`"),
+    (
+        "breaker-needs-traffic",
+        "lower `MinimumThroughput`, or raise `SamplingDuration`",
+    ),
+    (
+        "breaker-opened-by-one-call",
+        "raise `MinimumThroughput` above the number of attempts",
+    ),
+    (
+        "bulkhead-long-queue",
+        "lower `QueueLimit`, or raise `PermitLimit`",
+    ),
+    ("hedge-eager", "raise `Delay` of `Hedging`"),
 ];
 
 /// By a section that no other system has. Settings are JSON.

@@ -108,6 +108,22 @@ const REMEDIES: &[(&str, &str)] = &[
         "repeats-what-may-be-done",
         "set `retry_on` to \"connect-failure,refused-stream,unavailable,retriable-status-codes\" with the status 503",
     ),
+    (
+        "long-waits",
+        "lower `max_interval` or `base_interval` of `retry_back_off`",
+    ),
+    (
+        "large-budget",
+        "lower `budget_percent` of the `retry_budget`, or `max_retries` where there is none",
+    ),
+    (
+        "budget-never-grants",
+        "raise `budget_percent` or `min_retry_concurrency` of the `retry_budget`, or `max_retries` where there is none",
+    ),
+    (
+        "budget-runs-out",
+        "raise `budget_percent` or `min_retry_concurrency` of the `retry_budget`, or `max_retries` where there is none",
+    ),
 ];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {

@@ -71,6 +71,23 @@ const REMEDIES: &[(&str, &str)] = &[
         "repeats-what-may-be-done",
         "set the triggers connect-failure, refused-stream, unavailable and retriable-status-codes, with the status 503",
     ),
+    ("long-waits", "set a lower `backOff.maxInterval`"),
+    (
+        "waits-exceed-deadline",
+        "lower `numRetries` or `backOff.baseInterval`, or raise `timeout.http.requestTimeout`",
+    ),
+    (
+        "large-budget",
+        "lower `percent` of `circuitBreaker.retryBudget`, or `maxParallelRetries`",
+    ),
+    (
+        "budget-never-grants",
+        "raise `percent` or `minRetryConcurrency` of `circuitBreaker.retryBudget`, or `maxParallelRetries`",
+    ),
+    (
+        "budget-runs-out",
+        "raise `percent` or `minRetryConcurrency` of `circuitBreaker.retryBudget`, or `maxParallelRetries`",
+    ),
 ];
 
 const GROUP: &str = "gateway.envoyproxy.io";

@@ -59,6 +59,21 @@ const REMEDIES: &[(&str, &str)] = &[
         "waits-exceed-deadline",
         "lower `maxAttempts` or `maxBackoff`, or raise `timeout`",
     ),
+    ("long-waits", "lower `maxBackoff`"),
+    ("hedge-eager", "set a longer `hedgingDelay`"),
+    (
+        "hedge-without-budget",
+        "add `retryThrottling` to the config",
+    ),
+    ("large-budget", "lower `tokenRatio` of `retryThrottling`"),
+    (
+        "budget-never-grants",
+        "raise `tokenRatio` or `maxTokens` of `retryThrottling`",
+    ),
+    (
+        "budget-runs-out",
+        "raise `tokenRatio` or `maxTokens` of `retryThrottling`",
+    ),
 ];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {

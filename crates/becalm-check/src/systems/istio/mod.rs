@@ -115,6 +115,19 @@ const REMEDIES: &[(&str, &str)] = &[
         "repeats-what-may-be-done",
         "set `retryOn` to \"connect-failure,refused-stream,unavailable,503\"",
     ),
+    ("long-waits", "lower `backoff`"),
+    (
+        "large-budget",
+        "lower `percent` of `trafficPolicy.retryBudget`, or `maxRetries` of the connection pool",
+    ),
+    (
+        "budget-never-grants",
+        "raise `percent` or `minRetryConcurrency` of `trafficPolicy.retryBudget`, or `maxRetries` of the connection pool",
+    ),
+    (
+        "budget-runs-out",
+        "raise `percent` or `minRetryConcurrency` of `trafficPolicy.retryBudget`, or `maxRetries` of the connection pool",
+    ),
 ];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {

@@ -80,6 +80,22 @@ const REMEDIES: &[(&str, &str)] = &[
         "repeats-what-may-be-done",
         "give what is not idempotent a route of its own, without retries, or one that repeats 503 or `unavailable` alone",
     ),
+    (
+        "attempt-timeout-fills-deadline",
+        "lower `retry.linkerd.io/timeout`, or raise `timeout.linkerd.io/request`",
+    ),
+    (
+        "waits-exceed-deadline",
+        "lower `retry.linkerd.io/limit`, or raise the time-out of the route",
+    ),
+    (
+        "budget-never-grants",
+        "raise `retryRatio` or `minRetriesPerSecond`",
+    ),
+    (
+        "budget-runs-out",
+        "raise `retryRatio` or `minRetriesPerSecond`",
+    ),
 ];
 
 pub(super) fn recognises(document: &Document<'_>) -> bool {

@@ -83,6 +83,10 @@ const REMEDIES: &[(&str, &str)] = &[
         "waits-exceed-deadline",
         "lower `maxAttempts` or `waitDuration`, or raise `timeoutDuration`",
     ),
+    (
+        "long-waits",
+        "lower `waitDuration`, or `exponentialMaxWaitDuration` of waits that grow",
+    ),
 ];
 
 const ROOT: &[&str] = &["resilience4j"];

@@ -88,6 +88,7 @@ const REMEDIES: &[(&str, &str)] = &[
         "repeats-what-may-be-done",
         "leave POST and PATCH out of `methods`, or give them a route of their own with `statuses: SERVICE_UNAVAILABLE`, an empty `series` and `exceptions: java.net.ConnectException`",
     ),
+    ("long-waits", "lower `maxBackoff` or `firstBackoff`"),
 ];
 
 /// What helps on Spring MVC.

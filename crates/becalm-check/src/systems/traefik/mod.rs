@@ -82,6 +82,7 @@ const REMEDIES: Remedies = &[
         "attempt-timeout-fills-deadline",
         "lower `responseHeaderTimeout`, or raise `timeout`",
     ),
+    ("long-waits", "lower `initialInterval`"),
 ];
 
 /// How a configuration is written.
