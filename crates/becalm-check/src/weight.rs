@@ -3,7 +3,10 @@
 //! An error is what loses money: what is not idempotent is repeated as the file asks, or nothing bounds the repetitions. A
 //! warning is what somebody can change in this system. All else is a note.
 
+use std::time::Duration;
+
 use becalm::classify::FailureKind;
+use becalm::hedge::HedgeDelay;
 use becalm::lint::Lint;
 use becalm::retry_on::{Codes, Statuses};
 
@@ -97,8 +100,17 @@ pub fn is_told(mapping: &Mapping, lint: &Lint, all: &[&Lint]) -> bool {
         "repeats-what-may-be-done" => all.iter().all(|it| it.code != "repeats-non-idempotent"),
         "unlimited-without-budget" => all.iter().all(|it| it.code != "no-bound"),
         "hints-ignored" => !connects_alone(mapping),
+        "attempt-timeout-fills-deadline" => !is_side_by_side(mapping),
         _ => true,
     }
+}
+
+/// Whether all attempts are hedged, and one starts while the one before still runs: a policy of becalm hedges each attempt.
+fn is_side_by_side(mapping: &Mapping) -> bool {
+    let (policy, timeout) = (&mapping.policy, mapping.policy.attempt_timeout);
+    let delay = policy.hedge.as_ref().map(|it| it.delay);
+    let is_sooner = |delay: Duration| timeout.is_none_or(|it| delay < it);
+    mapping.system != "becalm" && matches!(delay, Some(HedgeDelay::After(it)) if is_sooner(it))
 }
 
 /// Whether only what was never sent is repeated.

@@ -412,3 +412,25 @@ fn what_nothing_bounds_is_told_once() {
     assert_eq!(all(&checked, "no-bound").len(), 1);
     assert!(all(&checked, "no-total-time").is_empty(), "{checked:#?}");
 }
+
+#[test]
+fn hedged_attempts_run_side_by_side_and_have_settings_of_their_own() {
+    let hedged = |delay: &str| {
+        let text = format!(
+            r#"{{"Http": {{"TotalRequestTimeout": {{"Timeout": "00:00:30"}}, "Endpoint": {{"Timeout": {{"Timeout": "00:00:10"}}}},
+            "Hedging": {{"MaxHedgedAttempts": 3, "Delay": "{delay}"}}}}}}"#
+        );
+        of(&[("appsettings.json", &text)])
+    };
+    let fills = "attempt-timeout-fills-deadline";
+    let side_by_side = hedged("00:00:02");
+    assert!(all(&side_by_side, fills).is_empty(), "{side_by_side:#?}");
+    // An attempt that ends before the next is due is followed by it.
+    let in_turn = hedged("00:00:10");
+    assert!(one(&in_turn, fills).remedy.contains("MaxHedgedAttempts"));
+    for finding in side_by_side.findings.iter().chain(&in_turn.findings) {
+        for other in ["MaxRetryAttempts", "AttemptTimeout", "options.Retry"] {
+            assert!(!finding.remedy.contains(other), "{finding:#?}");
+        }
+    }
+}

@@ -136,3 +136,32 @@ fn what_one_of_them_refuses_the_other_may_take() {
     let hedging = "\"hedgingPolicy\": {\"maxAttempts\": 3}";
     assert!(codes(&of("grpc@java", hedging)).contains(&"refused"));
 }
+
+#[test]
+fn a_hedging_policy_is_not_told_of_fields_that_it_does_not_have() {
+    let hedging = "\"timeout\": \"10s\", \"hedgingPolicy\": {\"maxAttempts\": 3, \"hedgingDelay\": \"0.5s\", \"nonFatalStatusCodes\": [\"INTERNAL\"]}";
+    let checked = of("grpc@java", hedging);
+    let told = checked.findings.iter().map(|it| &it.remedy);
+    let told: Vec<_> = told.filter(|it| !it.is_empty()).collect();
+    assert!(!told.is_empty(), "{checked:#?}");
+    for other in ["initialBackoff", "maxBackoff", "retryableStatusCodes"] {
+        assert!(told.iter().all(|it| !it.contains(other)), "{told:?}");
+    }
+}
+
+#[test]
+fn an_entry_that_is_no_object_is_refused() {
+    for (version, entry) in [("grpc", "\"xyz\""), ("grpc@js-1.14", "7"), ("grpc@go", "[1]")] {
+        let mut settings = Settings::default();
+        settings.versions = vec![As::parse(version).unwrap()];
+        let retried =
+            format!("{{\"name\": [{{}}], \"retryPolicy\": {{\"maxAttempts\": 3, {WAITS}}}}}");
+        let text = format!("{{\"methodConfig\": [{retried}, {entry}]}}");
+        let checked = check(&[File::new("config.json", &text)], &settings);
+        let mut refused = checked.findings.iter().filter(|it| it.code == "refused");
+        assert!(
+            refused.any(|it| it.sentence.contains("entry of `methodConfig`")),
+            "{version}: {checked:#?}"
+        );
+    }
+}

@@ -10,10 +10,43 @@ use becalm::support::Human;
 use super::options::{Options, timespan};
 use super::sections::Section;
 use super::{Draft, KEYS, Origin, Reading, code, end, in_code, preset, protection, repeated};
+use crate::system::Remedies;
 
 /// A policy has no more copies, and none later.
 const MOST_COPIES: u32 = 4;
 const LATEST: Duration = Duration::from_secs(3600);
+
+/// What helps against a lint in the settings of this handler.
+const REMEDIES: Remedies = &[
+    (
+        "no-budget",
+        "lower `MaxHedgedAttempts`: the handler has no budget",
+    ),
+    (
+        "retries-at-once",
+        "lower `MaxHedgedAttempts`: what fails is followed by the next attempt at once",
+    ),
+    (
+        "hints-ignored",
+        "lower `MaxHedgedAttempts`: the handler heeds no Retry-After",
+    ),
+    (
+        "attempt-timeout-fills-deadline",
+        "lower the `Timeout` of `Endpoint` or `MaxHedgedAttempts`, or raise `TotalRequestTimeout`",
+    ),
+    (
+        "breaker-opened-by-one-call",
+        "raise `MinimumThroughput` above the number of attempts, or lower `MaxHedgedAttempts`",
+    ),
+    (
+        "repeats-non-idempotent",
+        "add the handler to clients alone whose requests are safe to repeat",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "add the handler to clients alone whose requests are safe to repeat",
+    ),
+];
 
 pub fn hedging(reading: &mut Reading<'_>, section: &Section<'_>, options: Options<'_>) {
     options.check(
@@ -22,6 +55,7 @@ pub fn hedging(reading: &mut Reading<'_>, section: &Section<'_>, options: Option
         &["TotalRequestTimeout", "Hedging", "Endpoint"],
     );
     let mut draft = Draft::of(preset("polly-http-hedging"), KEYS);
+    draft.remedies = REMEDIES;
     draft.origin("hedge", Origin::Default);
     repeated(&mut draft);
     if let Some((_, endpoint)) = options.strategy(&["Endpoint"]) {

@@ -11,16 +11,34 @@ use super::retrying::{attempts, codes};
 use crate::document::Node;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::system::Remedies;
 use crate::told::Told;
 
 const KEYS: &[&str] = &[
     "attempts", "hedge", "hint", "budget", "deadline", "retry_on",
 ];
 
+/// What helps against a lint in a `hedgingPolicy`.
+const REMEDIES: Remedies = &[
+    (
+        "retries-at-once",
+        "leave statuses out of `nonFatalStatusCodes`, or lower `maxAttempts`: what fails so is followed by the next attempt at once",
+    ),
+    (
+        "repeats-non-idempotent",
+        "name methods that are not idempotent in an entry of their own, without `hedgingPolicy`",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "name methods that are not idempotent in an entry of their own, without `hedgingPolicy`",
+    ),
+];
+
 /// `None` where nobody knows how many attempts there are.
 pub fn draft(reading: &mut Reading<'_>, hedging: &Node) -> Option<Draft> {
     let policy = bare().base(Duration::ZERO).backoff(Backoff::Fixed);
     let mut draft = Draft::of(policy.jitter(Jitter::None).attempts(2), KEYS);
+    draft.remedies = REMEDIES;
     attempts(reading, &mut draft, hedging, hedging.span)?;
     let delay = match Client::of(reading.version) {
         Client::Java => required(reading, hedging, "hedgingDelay", hedging.span),
