@@ -200,3 +200,23 @@ fn redirects_that_are_followed_are_told() {
         "{told:?}"
     );
 }
+
+#[test]
+fn a_value_in_place_of_a_message_is_refused() {
+    for value in ["abc", "true", "0", "off", "''"] {
+        let text = format!(
+            "static_resources:\n  clusters:\n  - name: orders\n    circuit_breakers:\n      thresholds:\n      - retry_budget: {value}\n"
+        );
+        let route = "  listeners: []\nvirtual_hosts:\n- name: a\n  domains: ['*']\n  routes:\n  - match: {prefix: /}\n    route: {cluster: orders, retry_policy: {retry_on: 5xx, num_retries: 2}}\n";
+        let text = text + route;
+        let checked = becalm_check::check(
+            &[becalm_check::File::new("envoy.yaml", &text)],
+            &becalm_check::Settings::default(),
+        );
+        let mut found = checked.findings.iter();
+        assert!(
+            found.any(|it| it.code == "refused" && it.sentence.contains("`retry_budget`")),
+            "{value}: {checked:#?}"
+        );
+    }
+}

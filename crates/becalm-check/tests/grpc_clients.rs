@@ -151,7 +151,11 @@ fn a_hedging_policy_is_not_told_of_fields_that_it_does_not_have() {
 
 #[test]
 fn an_entry_that_is_no_object_is_refused() {
-    for (version, entry) in [("grpc", "\"xyz\""), ("grpc@js-1.14", "7"), ("grpc@go", "[1]")] {
+    for (version, entry) in [
+        ("grpc", "\"xyz\""),
+        ("grpc@js-1.14", "7"),
+        ("grpc@go", "[1]"),
+    ] {
         let mut settings = Settings::default();
         settings.versions = vec![As::parse(version).unwrap()];
         let retried =

@@ -69,6 +69,9 @@ pub(super) const ENVOY: System = System {
             ("virtual_hosts", "include_attempt_count_in_response"),
             ("virtual_hosts", "include_is_timeout_retry_header"),
         ],
+        tables: list!(
+            "retry_policy retry_back_off rate_limited_retry_back_off retry_budget hedge_policy"
+        ),
         ..Schema::OPEN
     },
 };

@@ -144,6 +144,12 @@ fn config(reading: &mut Reading<'_>, config: &Node) {
     }
     let mut named = HashSet::new();
     for method in methods.items() {
+        if !method.is_table() && !method.is_null() {
+            let sentence = "an entry of `methodConfig` is no object, and the config is refused: all calls fail";
+            let remedy = "write an object with `name` and the settings of these methods";
+            reading.find(method.span, code::REFUSED, sentence, remedy);
+            continue;
+        }
         of_methods(reading, method, throttling.as_ref(), &mut named);
     }
 }
