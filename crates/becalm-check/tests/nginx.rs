@@ -496,3 +496,44 @@ fn what_helps_is_a_directive_of_the_module_that_passes_on() {
         }
     }
 }
+
+/// As `nginx -t` of 1.22.1 takes them.
+#[test]
+fn words_are_read_whatever_their_case() {
+    for words in ["error NON_IDEMPOTENT", "Error non_Idempotent"] {
+        let checked = location(&format!(
+            "proxy_pass http://app; proxy_next_upstream {words};"
+        ));
+        assert!(!has(&checked, "refused"), "{words}: {checked:?}");
+        assert!(has(&checked, "repeats-non-idempotent"), "{words}");
+    }
+    let off = location("proxy_pass http://app; proxy_next_upstream OFF;");
+    assert!(off.mappings.is_empty() && !has(&off, "refused"), "{off:?}");
+    let unbuffered =
+        location("proxy_pass http://app; proxy_next_upstream error; proxy_request_buffering Off;");
+    assert!(
+        is_lost(&unbuffered, "proxy_request_buffering"),
+        "{unbuffered:?}"
+    );
+    let stream = |word: &str| {
+        one(&format!(
+            "stream {{ upstream a {{ server 10.0.0.1:1; server 10.0.0.2:1; }}\nserver {{ proxy_pass a; proxy_next_upstream {word}; }} }}"
+        ))
+    };
+    assert_eq!(attempts(&stream("ON")), [("stream to a", 2)]);
+    assert!(stream("Off").findings.is_empty());
+}
+
+#[test]
+fn more_tries_than_a_policy_can_have_are_a_number_of_tries() {
+    let tries = |number: &str| {
+        location(&format!(
+            "proxy_pass http://app; proxy_next_upstream_tries {number};"
+        ))
+    };
+    let checked = tries("999999999999");
+    assert!(!has(&checked, "refused"), "{checked:?}");
+    assert_eq!(attempts(&checked), [("location / to app", 3)]);
+    assert!(sentence(&checked, "attempts-cut").ends_with("and not 999999999999"));
+    assert!(has(&tries("9223372036854775808"), "refused"));
+}

@@ -205,7 +205,8 @@ fn count<'a>(
         tries.tell(reading, draft, span, |reading, draft| match tries.value {
             Some(most) if most > servers.count => {
                 let how = format!(
-                    "cut from {most}: each server is tried once, and there are {}{}",
+                    "cut from {}: each server is tried once, and there are {}{}",
+                    tries.text,
                     servers.count,
                     if servers.is_known { "" } else { " names" }
                 );
@@ -214,8 +215,8 @@ fn count<'a>(
                     return;
                 }
                 let sentence = format!(
-                    "{name} has {} servers, each of which is tried once: {} attempts, and not {most}",
-                    servers.count, servers.count
+                    "{name} has {} servers, each of which is tried once: {} attempts, and not {}",
+                    servers.count, servers.count, tries.text
                 );
                 reading.find(tries.span, code::ATTEMPTS_CUT, sentence, "");
             }
@@ -303,9 +304,9 @@ fn servers_elsewhere(
 }
 
 fn stands_in(pass: &Pass<'_, '_>, count: u32) -> String {
-    let tries = pass.own.tries.as_ref().and_then(|it| it.value);
-    match (tries, count) {
-        (Some(most @ 2..), _) => format!("its {most} tries at most stand in"),
+    let tries = pass.own.tries.as_ref();
+    match (tries.filter(|it| it.value >= Some(2)), count) {
+        (Some(tries), _) => format!("its {} tries at most stand in", tries.text),
         (_, 1) => "one stands in".into(),
         (_, count) => format!("{count} stand in"),
     }

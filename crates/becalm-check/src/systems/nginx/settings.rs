@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use becalm::Policy;
+
 use super::directives::Directive;
 use super::words::Listed;
 use crate::code;
@@ -218,19 +220,14 @@ impl<'a> Of<'a> {
             }
             "_next_upstream_tries" => {
                 let form = "a number of attempts";
-                let digits = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
-                one(reading, directive, &mut self.tries, form, |it| {
-                    digits(it).then(|| it.parse().ok())?
-                });
+                one(reading, directive, &mut self.tries, form, tries);
             }
             "_next_upstream_timeout" => one(reading, directive, &mut self.timeout, TIME, time),
             "_read_timeout" => one(reading, directive, &mut self.read_timeout, TIME, time),
             "_connect_timeout" => one(reading, directive, &mut self.connect_timeout, TIME, time),
             "_request_buffering" => {
                 let slot = &mut self.request_buffering;
-                one(reading, directive, slot, "`on` or `off`", |it| {
-                    ["off", "on"].contains(&it).then_some(it == "on")
-                });
+                one(reading, directive, slot, "`on` or `off`", flag);
             }
             _ if name.starts_with("_next_upstream_") => {
                 let known = ["_next_upstream_tries", "_next_upstream_timeout"];
@@ -274,6 +271,20 @@ fn one<'a, T>(
     });
 }
 
+/// `ngx_conf_set_flag_slot`: whatever the case.
+pub fn flag(text: &str) -> Option<bool> {
+    let is = |word: &str| text.eq_ignore_ascii_case(word);
+    (is("on") || is("off")).then(|| is("on"))
+}
+
+/// `ngx_atoi`: up to 2^63 - 1. No upstream has more servers than the largest of these attempts.
+fn tries(text: &str) -> Option<u32> {
+    let is_number = text.bytes().all(|it| it.is_ascii_digit());
+    let number: i64 = is_number.then(|| text.parse().ok())??;
+    let most = u32::try_from(number).unwrap_or(u32::MAX);
+    Some(most.min(Policy::UNLIMITED - 1))
+}
+
 /// `ngx_parse_time` in milliseconds: units from the longest to the shortest, each once; a number alone is seconds.
 pub fn time(text: &str) -> Option<Duration> {
     const UNITS: &[(&str, u64)] = &[
@@ -301,7 +312,8 @@ pub fn time(text: &str) -> Option<Duration> {
         total = total.checked_add(number.checked_mul(allowed[at].1)?)?;
         allowed = &allowed[at + 1..];
     }
-    (!text.is_empty()).then(|| Duration::from_millis(total))
+    let is_time = !text.is_empty() && i64::try_from(total).is_ok();
+    is_time.then(|| Duration::from_millis(total))
 }
 
 #[cfg(test)]
@@ -330,6 +342,7 @@ mod tests {
             "1s1s",
             "1.5s",
             "99999999999999999999",
+            "9223372036854776",
         ] {
             assert_eq!(time(text), None, "{text}");
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::super::methods::connecting;
 use super::directives::Directive;
 use super::passes::{KEYS, at_once};
-use super::settings::{FAMILIES, Of, Settings, time};
+use super::settings::{FAMILIES, Of, Settings, flag, time};
 use super::upstreams::{Upstreams, host};
 use crate::code;
 use crate::document::Span;
@@ -82,14 +82,15 @@ fn is_on(reading: &mut Reading<'_>, own: &Of<'_>) -> bool {
     let Some(next) = &own.next else {
         return true;
     };
-    if !["on", "off"].contains(&&*next.text) {
+    let on = flag(&next.text);
+    if on.is_none() {
         let sentence = format!(
             "nginx refuses `proxy_next_upstream {}` in `stream`",
             next.text
         );
         reading.find(next.span, code::REFUSED, sentence, "write `on` or `off`");
     }
-    &*next.text == "on"
+    on == Some(true)
 }
 
 fn not_seen(reading: &mut Reading<'_>, name: &str, span: Span) {
@@ -125,7 +126,8 @@ fn attempts(
     }
     if let Some(tries) = tries.filter(|_| most > servers) {
         let sentence = format!(
-            "{name} has {servers} servers, each of which is tried once: {attempts} attempts, and not {most}"
+            "{name} has {servers} servers, each of which is tried once: {attempts} attempts, and not {}",
+            tries.text
         );
         reading.find(tries.span, code::ATTEMPTS_CUT, sentence, "");
     }

@@ -54,7 +54,8 @@ impl Listed {
     }
 
     pub fn is_off(&self) -> bool {
-        self.words.iter().any(|it| it.text == "off")
+        let mut words = self.words.iter();
+        words.any(|it| it.text.eq_ignore_ascii_case("off"))
     }
 }
 
@@ -82,8 +83,10 @@ pub fn read<'a>(
 fn of_list(reading: &mut Reading<'_>, listed: &Listed, family: &Family) -> Option<Words> {
     let mut words = Words::default();
     for word in &listed.words {
-        if family.words.contains(&&*word.text) {
-            words.take(&word.text);
+        // `ngx_conf_set_bitmask_slot` compares without regard to case.
+        let text = word.text.to_ascii_lowercase();
+        if family.words.contains(&&*text) {
+            words.take(&text);
             continue;
         }
         if is_placeholder(&word.text) {
