@@ -275,7 +275,7 @@ fn rules_for_unknown_requests_are_listed_once_and_a_few_of_them() {
         rules.map(|it| it.what).collect::<Vec<_>>()
     };
     let rule = |at: usize| format!("  http-request disable-l7-retry if {{ path /{at} }}\n");
-    let defaults = format!("defaults\n  mode http\n  retry-on 503\n{}", rule(0));
+    let defaults = format!("defaults web\n  mode http\n  retry-on 503\n{}", rule(0));
     let backend = "backend b\n  server a 10.0.0.1:80\n";
     let one = format!("{defaults}frontend f\n  default_backend b\n{backend}");
     assert_eq!(lost(&one), ["disable-l7-retry if { path /0 }"]);

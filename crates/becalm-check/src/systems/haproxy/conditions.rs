@@ -6,12 +6,20 @@
 use std::collections::BTreeMap;
 
 use super::lines::{Line, Word};
+use crate::list::list;
 use crate::template::is_placeholder;
 
 /// The methods that HAProxy knows and that people use.
 pub const METHODS: [&str; 8] = [
     "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "POST", "PATCH",
 ];
+
+/// The lists that each section has (`doc/configuration.txt` of 2.6, section 7.4, and of 3.2).
+const PREDEFINED: &[&str] = list!(
+    "FALSE HTTP HTTP_1.0 HTTP_1.1 HTTP_2.0 HTTP_3.0 HTTP_CONTENT HTTP_URL_ABS HTTP_URL_SLASH \
+     HTTP_URL_STAR LOCALHOST METH_CONNECT METH_DELETE METH_GET METH_HEAD METH_OPTIONS METH_POST \
+     METH_PUT METH_TRACE RDP_COOKIE REQ_CONTENT TRUE WAIT_END"
+);
 
 /// Whether a condition holds for a request with a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -31,10 +39,6 @@ pub type OfMethods = [Holds; METHODS.len()];
 pub struct Acls(BTreeMap<String, OfMethods>);
 
 impl Acls {
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Takes a line `acl NAME ...`. Of several of a name one suffices.
     pub fn take(&mut self, line: &Line) {
         let words: Vec<_> = line.words.iter().skip(2).map(|it| &*it.text).collect();
@@ -51,6 +55,35 @@ impl Acls {
             Some((&"unless", terms)) => turned(self.terms(terms)),
             Some(_) => [Holds::Unknown; METHODS.len()],
         }
+    }
+
+    /// The first word of a condition that HAProxy refuses, and why.
+    pub fn refused<'w>(&self, words: &'w [Word]) -> Option<(&'static str, &'w Word)> {
+        let (first, terms) = words.split_first()?;
+        if is_placeholder(&first.text) {
+            return None;
+        }
+        if !["if", "unless"].contains(&&*first.text) {
+            return Some(("reads neither `if` nor `unless` in", first));
+        }
+        let mut terms = terms.iter();
+        while let Some(word) = terms.next() {
+            match word.text.trim_start_matches('!') {
+                "" | "or" | "||" => {}
+                "{" => {
+                    terms.find(|it| it.text == "}");
+                }
+                name => {
+                    let is_known = self.0.contains_key(name)
+                        || PREDEFINED.contains(&name)
+                        || is_placeholder(name);
+                    if !is_known {
+                        return Some(("knows no `acl` of the name", word));
+                    }
+                }
+            }
+        }
+        None
     }
 
     fn terms(&self, terms: &[&str]) -> OfMethods {

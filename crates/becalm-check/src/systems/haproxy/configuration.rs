@@ -137,7 +137,7 @@ impl<'a, 's> Own<'a, 's> {
         let mut own = Self::default();
         let is_default = |it: &&Section| it.head.word(0) == "defaults";
         let names: HashSet<_> = (sections.iter().filter(is_default))
-            .map(|it| own_name(&it.head))
+            .map(Section::name)
             .collect();
         let of_files = before.iter().enumerate();
         let mut by_name: HashMap<_, _> = of_files.map(|(at, it)| (&*it.name, at)).collect();
@@ -166,9 +166,9 @@ impl<'a, 's> Own<'a, 's> {
             };
             match kind {
                 "defaults" => {
-                    by_name.insert(own_name(&section.head), many);
+                    by_name.insert(section.name(), many);
                     own.defaults.push(Defaults {
-                        name: own_name(&section.head).to_owned(),
+                        name: section.name().to_owned(),
                         proxy: inherited.with(reading, section).into_defaults(),
                     });
                 }
@@ -220,14 +220,6 @@ fn from(head: &Line) -> Option<&str> {
     };
     let at = (first..head.words.len()).find(|at| head.word(*at) == "from")?;
     head.words.get(at + 1).map(|it| &*it.text)
-}
-
-/// The name of a section, which `defaults` may be without.
-fn own_name(head: &Line) -> &str {
-    match (head.word(0), head.word(1)) {
-        ("defaults", "from") if head.words.len() > 2 => "",
-        (_, name) => name,
-    }
 }
 
 const NAME_IT: &str = "name the file that has it, before this one";

@@ -56,6 +56,27 @@ const SECTIONS: &[&str] = list!(
      http-errors cache ring log-forward fcgi-app crt-store traces acme log-profile"
 );
 
+impl Section {
+    /// Its name, which `defaults` may be without.
+    pub fn name(&self) -> &str {
+        match (self.head.word(0), self.head.word(1)) {
+            ("defaults", "from") if self.head.words.len() > 2 => "",
+            (_, name) => name,
+        }
+    }
+
+    /// Whether HAProxy refuses a line of its own here: run with 2.6.12. Rules stand in `defaults` that have a name.
+    pub fn refuses(&self, line: &Line) -> bool {
+        let is_defaults = self.head.word(0) == "defaults";
+        is_defaults
+            && match line.word(0) {
+                "acl" | "http-request" => self.name().is_empty(),
+                "server" | "server-template" | "dispatch" | "use_backend" => true,
+                _ => false,
+            }
+    }
+}
+
 /// The sections of a file, and the lines that switch others on and off.
 pub fn sections(text: &str) -> (Vec<Section>, Vec<Line>) {
     let mut sections: Vec<Section> = Vec::new();

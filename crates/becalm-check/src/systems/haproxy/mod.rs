@@ -88,7 +88,7 @@ const KEYS: &[&str] = list!("attempts base jitter budget attempt_timeout retry_o
 
 pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &Files<'a>) {
     let (own, conditions) = sections(reading.document.text);
-    slips::tell(reading, &own);
+    slips::tell(reading, reading.document.text, &own);
     for line in conditions.iter().filter(|it| it.word(0) == ".if") {
         let sentence = format!(
             "whether `{}` holds is not known here, and what stands below it is read as if it did",

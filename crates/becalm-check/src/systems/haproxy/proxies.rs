@@ -125,26 +125,21 @@ impl Spare {
     }
 }
 
-/// Of defaults with more lists none is known below: each section with a list of its own would copy all of them.
-const MOST_INHERITED: usize = 100;
-
 /// So many rules are listed with a backend.
 const MOST_CONDITIONS: usize = 8;
 
 impl<'a> Proxy<'a> {
-    /// As the defaults of other sections: no `use_backend` is of them.
+    /// As the defaults of other sections: no `use_backend` is of them, and HAProxy finds no `acl` of them below (run with 2.6.12).
     pub fn into_defaults(mut self) -> Self {
         self.use_backends.clear();
-        if self.acls.len() > MOST_INHERITED {
-            self.acls = Rc::default();
-        }
+        self.acls = Rc::default();
         self
     }
 
     /// What holds in this section, of which self is the defaults.
     pub fn with(mut self, reading: &mut Reading<'a>, section: &Section) -> Self {
         self.lets_through = false;
-        for line in &section.lines {
+        for line in section.lines.iter().filter(|it| !section.refuses(it)) {
             self.take(reading, line);
             self.take_rule(reading, line);
         }
@@ -214,7 +209,14 @@ impl<'a> Proxy<'a> {
     }
 
     fn disable(&mut self, reading: &mut Reading<'a>, line: &Line) {
-        let condition = self.acls.condition(line.words.get(2..).unwrap_or_default());
+        let words = line.words.get(2..).unwrap_or_default();
+        if let Some((why, word)) = self.acls.refused(words) {
+            let sentence = format!("HAProxy {why} `{}`, and refuses the file", word.text);
+            let remedy = "write `if` or `unless`, and conditions that an `acl` before it in this section has";
+            reading.find(word.span, code::REFUSED, sentence, remedy);
+            return;
+        }
+        let condition = self.acls.condition(words);
         self.rules.unrepeated = either(self.rules.unrepeated, condition);
         if condition.contains(&Holds::Unknown) {
             let rule = said(reading, line);
@@ -350,7 +352,7 @@ fn time<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Duration> {
     let told = reading.told_text(
         text,
         line.span(),
-        "a time as HAProxy writes it, such as 5s or 300",
+        "a time as HAProxy writes it, such as 5s or 300, of at most 24 days",
         millis,
     );
     reading.misread = before;
@@ -362,7 +364,7 @@ fn time<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Duration> {
     }
 }
 
-/// Milliseconds, or with a unit; a part of a millisecond is one more.
+/// Milliseconds, or with a unit; a part of a millisecond is one more. Longer than 2^31 - 1 of them is refused.
 fn millis(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;
@@ -376,7 +378,8 @@ fn millis(text: &str) -> Option<Duration> {
         "d" => 86_400_000_000_000,
         _ => return None,
     };
-    number.checked_mul(nanos).map(Duration::from_nanos)
+    let time = number.checked_mul(nanos).map(Duration::from_nanos);
+    time.filter(|it| it.as_nanos().div_ceil(1_000_000) <= i32::MAX.unsigned_abs().into())
 }
 
 #[cfg(test)]
