@@ -54,6 +54,17 @@ fn rules_stand_in_defaults_that_have_a_name() {
 }
 
 #[test]
+fn servers_may_be_added_while_haproxy_runs() {
+    let text =
+        format!("defaults\n{TIMES}backend b\n  retries 3\n  retry-on all-retryable-errors\n");
+    let checked = of(&[("h.cfg", &text)]);
+    assert!(!has(&checked, "never-retries"), "{checked:?}");
+    for code in ["not-seen", "repeats-non-idempotent"] {
+        assert!(has(&checked, code), "{code}: {checked:?}");
+    }
+}
+
+#[test]
 fn lines_about_times_and_retries_that_haproxy_refuses_are_told() {
     for line in [
         "timeout conect 1s",

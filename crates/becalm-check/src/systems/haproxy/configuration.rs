@@ -178,10 +178,15 @@ impl<'a, 's> Own<'a, 's> {
                     if kind == "listen" {
                         own.fronts.push(proxy.clone());
                     }
-                    if proxy.leads == Leads::ToServers {
-                        own.backends.push((section, proxy));
-                    } else {
-                        never(reading, section, &proxy);
+                    let is_asked_for = retries(section).is_some();
+                    match proxy.leads {
+                        Leads::ToServers => own.backends.push((section, proxy)),
+                        Leads::Nowhere if is_asked_for => {
+                            servers_elsewhere(reading, section);
+                            own.backends.push((section, proxy));
+                        }
+                        Leads::Nowhere => {}
+                        Leads::Back => never(reading, section),
                     }
                 }
                 _ => {}
@@ -191,23 +196,32 @@ impl<'a, 's> Own<'a, 's> {
     }
 }
 
-/// Tells of retries in a section that passes nothing on (run with 2.6.12).
-fn never(reading: &mut Reading<'_>, section: &Section, proxy: &Proxy<'_>) {
+/// The first line of a section that is about retries.
+fn retries(section: &Section) -> Option<&Line> {
     let is_own = |it: &&Line| ["retries", "retry-on"].contains(&it.word(0));
-    let Some(line) = section.lines.iter().find(is_own) else {
+    section.lines.iter().find(is_own)
+}
+
+/// Tells of servers that are not in the file: since 2.4 they come and go while HAProxy runs (`add server`, `doc/management.txt`,
+/// section 9.3).
+fn servers_elsewhere(reading: &mut Reading<'_>, section: &Section) {
+    let (kind, name) = (section.head.word(0), section.head.word(1));
+    let sentence = format!(
+        "{kind} {name} has no server in these files: what follows holds for those that `add server {name}/NAME` adds while HAProxy runs, and without any nothing is repeated"
+    );
+    let remedy = format!("add a `server` to {name}, or leave its lines about retries out");
+    reading.find(section.head.span(), code::NOT_SEEN, sentence, remedy);
+}
+
+/// Tells of retries in a section that answers by itself (run with 2.6.12).
+fn never(reading: &mut Reading<'_>, section: &Section) {
+    let Some(line) = retries(section) else {
         return;
     };
-    let (name, word) = (section.head.word(1), line.word(0));
-    let why = if proxy.leads == Leads::Back {
-        "answers by `http-request return`"
-    } else {
-        "has no server"
-    };
-    let sentence = format!(
-        "{} {name} {why}: `{word}` repeats nothing",
-        section.head.word(0)
-    );
-    let remedy = format!("add a `server`, or leave `{word}` out");
+    let (kind, name, word) = (section.head.word(0), section.head.word(1), line.word(0));
+    let sentence =
+        format!("{kind} {name} answers by `http-request return`: `{word}` repeats nothing");
+    let remedy = format!("leave `{word}` out");
     reading.find(line.span(), code::NEVER_RETRIES, sentence, remedy);
 }
 
