@@ -86,8 +86,13 @@ pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_,
     }
     if attempts <= 1 {
         if next.is_some() && servers.count == 1 && servers.is_known && asks_for_more {
+            let unless = if servers.has_zone {
+                ", unless the API of NGINX Plus adds servers to its `zone`"
+            } else {
+                ""
+            };
             let sentence = format!(
-                "{name} has one server, and a server that failed is not tried again: nothing is repeated"
+                "{name} has one server, and a server that failed is not tried again: nothing is repeated{unless}"
             );
             let remedy = "add a server, or leave out the directive";
             reading.find(span, code::NEVER_RETRIES, sentence, remedy);

@@ -30,6 +30,8 @@ pub struct Servers<'a> {
     pub is_known: bool,
     /// The directive that takes servers from a file that is not seen, or from code.
     pub unseen: Option<&'static str>,
+    /// Whether its `zone` lets the API of NGINX Plus add servers.
+    pub has_zone: bool,
 }
 
 impl<'a> Upstreams<'a> {
@@ -68,6 +70,7 @@ impl<'a> Servers<'a> {
             place: Some((upstream.file, upstream.span())),
             is_known: are_addresses && unseen.is_none(),
             unseen,
+            has_zone: is_there(&"zone"),
         }
     }
 
@@ -79,6 +82,7 @@ impl<'a> Servers<'a> {
             place: None,
             is_known,
             unseen: None,
+            has_zone: false,
         }
     }
 
