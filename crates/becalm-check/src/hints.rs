@@ -182,6 +182,27 @@ pub fn is_one_off(word: &str, meant: &str) -> bool {
         || after(right, 1).as_deref() == Some(left)
 }
 
+/// Whether two letters are missing, too many, or others, side by side or apart.
+pub fn is_two_off(word: &str, meant: &str) -> bool {
+    let is_near = |at: usize, skip: usize, add: &str| {
+        let (Some(head), Some(tail)) = (word.get(..at), word.get(at + skip..)) else {
+            return false;
+        };
+        is_one_off(&format!("{head}{add}{tail}"), meant)
+    };
+    let same = word.bytes().zip(meant.bytes());
+    let same = same.take_while(|(one, other)| one == other).count();
+    let two = word.get(same..same + 2).unwrap_or_default();
+    let swapped: String = two.chars().rev().collect();
+    // The first letter that differs is wrong, missing, too many, or swapped with the next.
+    let next = meant.get(same..=same).unwrap_or_default();
+    word.len().abs_diff(meant.len()) <= 2
+        && (is_near(same, 1, next)
+            || is_near(same, 0, next)
+            || is_near(same, 1, "")
+            || is_near(same, two.len(), &swapped))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

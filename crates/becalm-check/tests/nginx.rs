@@ -537,3 +537,51 @@ fn more_tries_than_a_policy_can_have_are_a_number_of_tries() {
     assert!(sentence(&checked, "attempts-cut").ends_with("and not 999999999999"));
     assert!(has(&tries("9223372036854775808"), "refused"));
 }
+
+/// As `nginx -t` of 1.22.1 refuses them; other directives stay silent, of modules that are not read, too.
+#[test]
+fn directives_that_misspell_what_is_read_are_told() {
+    for (name, meant) in [
+        ("proxy_connct_timeout", "proxy_connect_timeout"),
+        ("proxy_rea_timeout", "proxy_read_timeout"),
+        ("proxy-read-timeout", "proxy_read_timeout"),
+        ("proxy-next-upstream-tries", "proxy_next_upstream_tries"),
+        ("Proxy_Read_Timeout", "proxy_read_timeout"),
+        ("fastcgi_raed_timeot", "fastcgi_read_timeout"),
+        ("proxy_next_upstreem_tris", "proxy_next_upstream_tries"),
+    ] {
+        let checked = location(&format!("proxy_pass http://app; {name} 3;"));
+        let refused = checked.findings.iter().find(|it| it.code == "refused");
+        let refused = refused.unwrap_or_else(|| panic!("{name}: {checked:?}"));
+        assert_eq!(refused.remedy, format!("did you mean `{meant}`?"), "{name}");
+    }
+    for name in [
+        "proxy_send_timeout",
+        "grpc_send_timeout",
+        "uwsgi_read_timeout",
+        "proxy_timeout",
+        "ajp_read_timeout",
+        "client_header_timeout",
+        "proxy_connect_send_timeout",
+        "resolver_timeout",
+    ] {
+        let checked = location(&format!("proxy_pass http://app; {name} 3;"));
+        assert!(!has(&checked, "refused"), "{name}: {checked:?}");
+    }
+    for place in ["events", "upstream a"] {
+        let text = format!("{place} {{ proxy_connect_timeout 3s; }} http {{ }}");
+        assert!(has(&one(&text), "refused"), "{place}");
+    }
+}
+
+#[test]
+fn servers_that_nginx_plus_adds_to_a_zone_are_not_seen() {
+    let one_server = |zone: &str| {
+        one(&format!(
+            "upstream app {{ {zone} server 10.0.0.1; }}\nserver {{ location / {{ proxy_pass http://app; proxy_next_upstream error; }} }}\n"
+        ))
+    };
+    let plus = "unless the API of NGINX Plus adds servers to its `zone`";
+    assert!(sentence(&one_server("zone app 64k;"), "never-retries").ends_with(plus));
+    assert!(sentence(&one_server(""), "never-retries").ends_with("nothing is repeated"));
+}

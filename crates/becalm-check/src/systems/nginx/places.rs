@@ -1,19 +1,24 @@
 //! Which directives about the next server does nginx refuse for their place or their name?
 //!
-//! Run with 1.22.1. They may stand in `http`, `server` and `location`, and those of `proxy_` in `stream` and its `server`.
+//! Run with 1.22.1. They may stand in `http`, `server` and `location`, and some of `proxy_` in `stream` and its `server`.
 
 use super::directives::Directive;
-use super::settings::FAMILIES;
+use super::settings::{FAMILIES, Family};
 use crate::code;
-use crate::meant::slip_of;
+use crate::hints::{is_one_off, is_two_off};
 use crate::reading::Reading;
 
 /// What each family has, without its prefix.
-const NAMES: [&str; 3] = [
+const NAMES: [&str; 5] = [
     "_next_upstream",
     "_next_upstream_tries",
     "_next_upstream_timeout",
+    "_connect_timeout",
+    "_read_timeout",
 ];
+
+/// What each has, is not read, and is spelled much as what is read.
+const OTHER_NAME: &str = "_send_timeout";
 
 /// Blocks whose lines are data.
 const DATA: [&str; 5] = ["map", "types", "geo", "split_clients", "charset_map"];
@@ -34,16 +39,8 @@ fn within<'a>(reading: &mut Reading<'a>, directives: &[Directive<'a>], place: &s
     for directive in directives {
         let file = std::mem::replace(&mut reading.document.file, directive.file);
         let name = directive.name();
-        let known = FAMILIES
-            .iter()
-            .flat_map(|family| NAMES.map(|it| format!("{}{it}", family.prefix)));
-        // One letter off, one of the words still stands.
-        let lower = name.to_ascii_lowercase();
-        let may_be = lower.contains("upstream") || lower.contains("next");
-        let known: Vec<String> = if may_be { known.collect() } else { Vec::new() };
-        let known: Vec<&str> = known.iter().map(|it| &**it).collect();
         let is_refused = place == "main" || OTHERS.contains(&place);
-        if is_refused && known.contains(&name) {
+        if is_refused && is_known(name) {
             let place = match place {
                 "main" => "outside of all blocks".to_owned(),
                 place => format!("in `{place}`"),
@@ -57,7 +54,7 @@ fn within<'a>(reading: &mut Reading<'a>, directives: &[Directive<'a>], place: &s
             let rest = name.strip_prefix(it.prefix);
             rest.is_some_and(|rest| rest.starts_with("_next_upstream_"))
         });
-        if let Some(meant) = slip_of(name, &known).filter(|_| !is_told) {
+        if let Some(meant) = meant(name).filter(|_| !is_told) {
             let sentence = format!("nginx has no directive `{name}`, and refuses the file");
             let remedy = format!("did you mean `{meant}`?");
             reading.find(directive.span(), code::REFUSED, sentence, remedy);
@@ -67,4 +64,33 @@ fn within<'a>(reading: &mut Reading<'a>, directives: &[Directive<'a>], place: &s
         }
         reading.document.file = file;
     }
+}
+
+/// Whether one of the families has it.
+fn is_known(name: &str) -> bool {
+    FAMILIES.iter().any(|it| {
+        let rest = name.strip_prefix(it.prefix);
+        rest.is_some_and(|rest| NAMES.contains(&rest))
+    })
+}
+
+/// The directive that this misspells: by one or two letters, by their case, or with a `-` for a `_`.
+fn meant(name: &str) -> Option<String> {
+    let plain = name.replace('-', "_").to_ascii_lowercase();
+    let mut lengths = FAMILIES
+        .iter()
+        .flat_map(|family| NAMES.map(|it| (family.prefix.len() + it.len()).abs_diff(plain.len())));
+    if lengths.all(|it| it > 2) || is_known(name) {
+        return None;
+    }
+    let is_other = |family: &Family| plain.strip_prefix(family.prefix) == Some(OTHER_NAME);
+    if FAMILIES.iter().any(is_other) {
+        return None;
+    }
+    let of = |family: &Family| NAMES.map(|it| format!("{}{it}", family.prefix));
+    let known: Vec<String> = FAMILIES.iter().flat_map(of).collect();
+    let near = |is_near: &dyn Fn(&str) -> bool| known.iter().find(|it| is_near(it)).cloned();
+    near(&|it| it == plain)
+        .or_else(|| near(&|it| is_one_off(&plain, it)))
+        .or_else(|| near(&|it| is_two_off(&plain, it)))
 }
