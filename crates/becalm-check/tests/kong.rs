@@ -100,3 +100,19 @@ fn resources_of_kong_are_read_and_one_without_retries_is_told() {
     let told: Vec<_> = upstream.findings.iter().map(|it| it.code).collect();
     assert_eq!(told, ["no-such-field"]);
 }
+
+#[test]
+fn each_time_of_a_service_is_one_that_kong_takes() {
+    for name in ["connect_timeout", "write_timeout", "read_timeout"] {
+        for (time, told) in [
+            ("abc", 1),
+            ("-1", 1),
+            ("1000000000000", 1),
+            ("2147483646", 0),
+        ] {
+            let checked = service(&format!(", retries: 1, {name}: {time}"));
+            let refused = checked.findings.iter().filter(|it| it.code == "refused");
+            assert_eq!(refused.count(), told, "{name}: {time}: {checked:?}");
+        }
+    }
+}

@@ -172,6 +172,7 @@ fn of_entry(reading: &mut Reading<'_>, service: &Node, defaults: Option<&Node>) 
         names: names.map(ToOwned::to_owned).collect(),
         retries: field("retries"),
         read: field("read_timeout"),
+        others: [field("connect_timeout"), field("write_timeout")],
         is_stream: text("protocol").is_some_and(|it| STREAMS.contains(&it)),
         span: service
             .entry("retries")
@@ -194,6 +195,8 @@ struct Service<'n> {
     names: Vec<String>,
     retries: Option<&'n Node>,
     read: Option<&'n Node>,
+    /// Its other times, which no policy holds.
+    others: [Option<&'n Node>; 2],
     is_stream: bool,
     span: crate::document::Span,
 }
@@ -214,6 +217,7 @@ fn of_kong_ingress(reading: &mut Reading<'_>) {
         names: Vec::new(),
         retries: proxy.get("retries"),
         read: proxy.get("read_timeout"),
+        others: ["connect_timeout", "write_timeout"].map(|it| proxy.get(it)),
         is_stream: false,
         span: proxy.entry("retries").map_or(key.span, |(key, _)| key.span),
     };
@@ -236,13 +240,32 @@ fn of_annotations(reading: &mut Reading<'_>) {
         names: name.map(ToOwned::to_owned).into_iter().collect(),
         retries: own.get("retries"),
         read: own.get("read-timeout"),
+        others: ["connect-timeout", "write-timeout"].map(|it| own.get(it)),
         is_stream: false,
         span,
     };
     of_service(reading, service);
 }
 
+/// `nonzero_timeout` of `services.lua`: up to 2^31 - 2.
+fn time(reading: &mut Reading<'_>, node: Option<&Node>) -> Told<Duration> {
+    let most = u64::from(i32::MAX.unsigned_abs()) - 1;
+    let is_large = |it: &str| it.parse().is_ok_and(|it: u64| it > most);
+    let form = if node.and_then(Node::text).is_some_and(is_large) {
+        "a number of milliseconds up to 2147483646"
+    } else {
+        "a number of milliseconds above 0"
+    };
+    let told = reading.told(node, form, |it| {
+        it.parse().ok().filter(|it| (1..=most).contains(it))
+    });
+    told.map(Duration::from_millis)
+}
+
 fn of_service(reading: &mut Reading<'_>, service: Service<'_>) {
+    for other in service.others {
+        time(reading, other);
+    }
     let retries = reading.told(service.retries, "a number of retries up to 32767", |it| {
         it.parse().ok().filter(|it| *it <= MOST)
     });
@@ -262,11 +285,9 @@ fn of_service(reading: &mut Reading<'_>, service: Service<'_>) {
         }
         told @ Told::Unknown(..) => draft.set("attempts", told, |_, _| {}),
     }
-    let read = reading.told(service.read, "a number of milliseconds above 0", |it| {
-        it.parse().ok().filter(|it| *it > 0)
-    });
+    let read = time(reading, service.read);
     draft.policy.attempt_timeout = Some(TIMEOUT);
-    draft.attempt_timeout(read.map(Duration::from_millis));
+    draft.attempt_timeout(read);
     let lists = if service.is_stream {
         Some(connecting())
     } else {
