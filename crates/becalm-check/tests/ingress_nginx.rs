@@ -167,7 +167,6 @@ fn words_without_a_blank_between_them_are_told_as_nginx_writes_them() {
             "did you mean `error timeout http_502`?",
         ),
         ("error timeouthttp_503", "did you mean `timeout http_503`?"),
-        ("Error", "did you mean `error`?"),
         (
             "error|non-idempotent",
             "did you mean `error non_idempotent`?",
@@ -194,4 +193,37 @@ fn words_without_a_blank_between_them_are_told_as_nginx_writes_them() {
             assert!(told.remedy.starts_with(meant), "{text}: {told:?}");
         }
     }
+}
+
+#[test]
+fn the_time_to_connect_is_read() {
+    let prefix = "nginx.ingress.kubernetes.io/proxy";
+    let with = |more: &str| {
+        of(&[(
+            "i.yaml",
+            &ingress(&format!(
+                "{prefix}-next-upstream-timeout: \"10\"\n    {prefix}-read-timeout: \"1\"\n    {prefix}-{more}"
+            )),
+        )])
+    };
+    let filled = "connect-timeout-fills-deadline";
+    for (more, code) in [
+        ("connect-timeout: \"30\"", filled),
+        ("connect-timeout: abc", "not-understood"),
+        ("connect-timeout: \"-1\"", "refused"),
+        ("connect-timout: \"3\"", "key-not-read"),
+        ("read-timeot: \"3\"", "key-not-read"),
+    ] {
+        let checked = with(more);
+        assert!(codes(&checked).contains(&code), "{more}: {checked:?}");
+    }
+    let number = with("connect-timeout: 3");
+    assert!(codes(&number).contains(&"refused"), "{number:?}");
+    let short = with("connect-timeout: \"2\"");
+    assert!(!codes(&short).contains(&filled), "{short:?}");
+    let silent = CONTROLLER.replace("http_503", "timeout");
+    let controller = format!(
+        "{silent}  proxy-next-upstream-timeout: \"10\"\n  proxy-read-timeout: \"1\"\n  proxy-connect-timeout: \"30\"\n"
+    );
+    assert!(codes(&of(&[("c.yaml", &controller)])).contains(&filled));
 }

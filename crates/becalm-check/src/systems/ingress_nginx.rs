@@ -22,6 +22,7 @@ use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::meant::{did_you_mean, did_you_mean_words, slip_of};
 use crate::reading::Reading;
+use crate::room::Connecting;
 use crate::system::{Follows, Form, Remedies, Schema, System};
 use crate::template::is_placeholder;
 use crate::told::Told;
@@ -65,6 +66,7 @@ const NEXT: &str = "proxy-next-upstream";
 const TRIES: &str = "proxy-next-upstream-tries";
 const TIMEOUT: &str = "proxy-next-upstream-timeout";
 const READ: &str = "proxy-read-timeout";
+const CONNECT: &str = "proxy-connect-timeout";
 const ANNOTATIONS: &[&str] = &[NEXT, TRIES, TIMEOUT];
 
 /// Of the controller alone.
@@ -80,6 +82,8 @@ const SETTINGS: &[&str] = &[
     STREAM,
     STREAM_TRIES,
     STREAM_TIMEOUT,
+    READ,
+    CONNECT,
 ];
 
 const KEYS: &[&str] = list!("attempts base jitter budget attempt_timeout deadline retry_on");
@@ -144,9 +148,7 @@ fn of_ingress<'a>(reading: &mut Reading<'a>, controller: Controller<'a>) {
     own.check(reading, |_| "Ingress");
     let span = own.first().map_or_else(|| document.start(), |it| it.span);
     let mut draft = draft();
-    let read = document.at(&["metadata", "annotations"]);
-    let read = read.and_then(|it| it.get(&format!("{PREFIX}{READ}")));
-    let read = whole_alone(reading, read);
+    let [read, connect] = times(reading);
     let tries = whole_alone(reading, own.get(TRIES));
     let timeout = whole_alone(reading, own.get(TIMEOUT));
     let words = words_alone(reading, own.get(NEXT));
@@ -190,7 +192,55 @@ fn of_ingress<'a>(reading: &mut Reading<'a>, controller: Controller<'a>) {
     let mut names: Vec<String> = services.map(ToOwned::to_owned).collect();
     names.dedup();
     let title = format!("Ingress {}", name.unwrap_or("?"));
-    map(reading, draft, lists, title, names, span);
+    draft.policy.retry_on = lists.into();
+    match (connect, controller.0) {
+        (None, Some((file, settings))) => {
+            let connect = settings.get(CONNECT);
+            reading.in_file(file, &mut draft, span, |reading, draft| {
+                room_to_connect(reading, draft, connect, span);
+            });
+        }
+        _ => room_to_connect(reading, &draft, connect, span),
+    }
+    map(reading, draft, title, names, span);
+}
+
+/// Annotations of time that are read beside those of retries: of an Ingress with those alone nothing is said.
+fn times<'a>(reading: &mut Reading<'a>) -> [Option<&'a Node>; 2] {
+    const KNOWN: [&str; 2] = [READ, CONNECT];
+    let all = reading.document.at(&["metadata", "annotations"]);
+    for (key, node) in all.map_or(&[][..], Node::entries) {
+        let Some(name) = key.name.strip_prefix(PREFIX) else {
+            continue;
+        };
+        if let Some(meant) = slip_of(name, &KNOWN) {
+            let sentence = format!("ingress-nginx has no annotation `{}`", key.name);
+            let remedy = format!("did you mean `{PREFIX}{meant}`?");
+            reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
+        } else if KNOWN.contains(&name) {
+            texts_alone(reading, node, "an annotation");
+        }
+    }
+    KNOWN.map(|name| {
+        let node = all.and_then(|it| it.get(&format!("{PREFIX}{name}")));
+        whole_alone(reading, node)
+    })
+}
+
+/// Whether there is time to connect to all that are tried.
+fn room_to_connect(reading: &mut Reading<'_>, draft: &Draft, node: Option<&Node>, at: Span) {
+    let told = reading.whole(node, "a number of seconds");
+    let Told::Is(seconds, span) = told else {
+        return;
+    };
+    let time = Duration::from_secs(u64::from(seconds));
+    let connecting = Connecting {
+        name: CONNECT,
+        time: Told::Is(time, span),
+        default: time,
+        remedy: "lower `proxy-connect-timeout`, or raise `proxy-next-upstream-timeout`",
+    };
+    reading.room_to_connect(draft, &connecting, at);
 }
 
 /// A number, as `ValidateInt` of `annotations/parser/validators.go` has it.
@@ -270,7 +320,9 @@ fn of_controller(reading: &mut Reading<'_>, own: &Node) {
     };
     let lists = all_methods(reading, &mut draft, lists, own.get(ALL_METHODS));
     let title = "each Ingress without annotations of its own".to_owned();
-    map(reading, draft, lists, title, Vec::new(), span);
+    draft.policy.retry_on = lists.into();
+    room_to_connect(reading, &draft, own.get(CONNECT), span);
+    map(reading, draft, title, Vec::new(), span);
 }
 
 /// Connections of `tcp-services` and `udp-services`.
@@ -289,7 +341,8 @@ fn of_streams(reading: &mut Reading<'_>, own: &Node) {
     let time = reading.told(time, "a time as nginx writes it, such as 10s", nginx::time);
     draft.deadline(time);
     let title = "TCP and UDP services".to_owned();
-    map(reading, draft, connecting(), title, Vec::new(), key.span);
+    draft.policy.retry_on = connecting().into();
+    map(reading, draft, title, Vec::new(), key.span);
 }
 
 fn draft() -> Draft {
@@ -359,15 +412,7 @@ fn all_methods(
     }
 }
 
-fn map(
-    reading: &mut Reading<'_>,
-    mut draft: Draft,
-    lists: RetryOn,
-    title: String,
-    names: Vec<String>,
-    span: Span,
-) {
-    draft.policy.retry_on = lists.into();
+fn map(reading: &mut Reading<'_>, mut draft: Draft, title: String, names: Vec<String>, span: Span) {
     let why = "it is the longest time between two reads of an answer, not of an attempt";
     draft.lose(READ, why, None);
     let why = "each attempt goes to an endpoint that the balancer chooses, perhaps the same";
