@@ -53,7 +53,7 @@ pub use checked::{Checked, Settings};
 pub use evidence::Evidence;
 pub use file::File;
 pub use finding::Finding;
-pub use judged::keeps_down;
+pub use judged::{keep_down_together, keeps_down};
 pub use kept::More;
 pub use mapping::{Draft, Mapping, NotExpressible, Origin};
 pub use reading::Reading;

@@ -183,6 +183,65 @@ fn s1_the_gate_fails_for_one_policy_that_nothing_lets_pass_in_each_output() {
     }
 }
 
+/// Two attempts come back, two of two do not, though each layer alone does.
+#[test]
+fn s1_layers_are_judged_together_in_each_output() {
+    let folder = folder();
+    let put = |name: &str, attempts: u32| {
+        let text = format!(
+            "attempts = {attempts}\nbase = \"10ms\"\njitter = \"none\"\nbudget = \"none\"\n"
+        );
+        fs::write(folder.path().join(name), text).unwrap();
+    };
+    let longer = SERVICE.replace("20s", "40s");
+    fs::write(folder.path().join("service.toml"), longer).unwrap();
+    put("outer.toml", 2);
+    put("inner.toml", 2);
+    put("still.toml", 1);
+    let words = |inner| {
+        let reports = ["--sarif", "out.sarif", "--report", "page.html"];
+        let allowed = ["--strict", "--allow", "outlives-caller"];
+        [&["outer.toml", inner, "--layers"][..], &allowed, &reports].concat()
+    };
+    for (flags, read) in [
+        (&["--all"][..], (|it| in_text(it, "--> ")) as fn(&str) -> _),
+        (&["--json"], in_json),
+        (&["--github"], in_github),
+    ] {
+        for (inner, code, right) in [
+            ("inner.toml", 1, &["outer.toml error"][..]),
+            ("still.toml", 0, &[]),
+        ] {
+            let (exit, text) = checked(folder.path(), &[&words(inner), flags].concat());
+            assert_eq!(
+                (exit, &read(&text)[..]),
+                (
+                    code,
+                    &right.iter().map(ToString::to_string).collect::<Vec<_>>()[..]
+                ),
+                "{flags:?}: {text}"
+            );
+            let written = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+            assert_eq!(in_sarif(&written("out.sarif")), right);
+            let page = written("page.html");
+            assert_eq!(in_text(&page, "[metastable]: "), right);
+            assert!(page.contains("the layers together"), "{page}");
+            if flags == ["--json"] {
+                let told = json(&text);
+                let alone = told["mappings"].as_array().unwrap().iter();
+                assert!(
+                    alone.clone().count() == 2
+                        && alone
+                            .clone()
+                            .all(|it| it["verdict"]["verdict"] != "metastable")
+                );
+                let together = &told["layers"]["verdict"]["verdict"];
+                assert_eq!(together == "metastable", code == 1, "{told}");
+            }
+        }
+    }
+}
+
 const HEAD: &str =
     "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  hosts: [a]\n  http:\n";
 

@@ -38,6 +38,27 @@ fn independent_failures_multiply_the_load_by_a_geometric_sum() {
     assert!((gave_up * 16.0 - 1.0).abs() < 0.1, "{gave_up}");
 }
 
+#[test]
+fn attempts_of_layers_that_know_nothing_of_each_other_multiply() {
+    let mut scenario = world(
+        secs(12),
+        broken(),
+        Arrivals::Poisson(20.0),
+        attempts(1, ms(1)),
+    );
+    scenario.populations[0].clients = 3;
+    let layers = [attempts(2, ms(1)), attempts(3, ms(2)), attempts(4, ms(1))];
+    for many in 0..=3 {
+        let recording = run(&scenario.behind(&layers[..many]), 1);
+        let reached = total(&recording.services[0].arrived);
+        let product = [1, 2, 6, 24][many];
+        // Of the calls that are under way at the end some are not repeated yet.
+        let calls = total(&clients(&recording).calls);
+        assert!(calls > 200 && reached <= calls * product, "{reached}");
+        assert!(reached >= (calls - 5) * product, "{reached} of {calls}");
+    }
+}
+
 /// A service that fails all requests.
 fn broken() -> Service {
     Service::new("service", Service::UNLIMITED, constant(1)).failures(1.0)

@@ -9,7 +9,7 @@ use becalm_sim::verdict::most_attempts;
 use serde::Serialize;
 
 use super::service::Judged;
-use super::told::Told;
+use super::told::{Stack, Told};
 
 #[derive(Debug, Serialize)]
 struct Document<'a> {
@@ -43,6 +43,7 @@ struct Layers<'a> {
     name: &'a str,
     attempts: Option<u64>,
     of: Vec<Option<u32>>,
+    verdict: Option<&'a Judged>,
 }
 
 /// One line of JSON.
@@ -57,7 +58,8 @@ pub fn document(told: &Told<'_>, findings: &Bounded<'_>, policies: usize) -> Str
         mappings: mappings
             .map(|(at, it)| mapped(it, told.judged(at)))
             .collect(),
-        layers: told.layers.as_ref().map(|layers| Layers {
+        layers: told.layers.as_ref().map(|Stack { layers, judged }| Layers {
+            verdict: judged.as_ref(),
             name: &layers.name,
             attempts: layers.attempts,
             of: layers

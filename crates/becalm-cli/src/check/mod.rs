@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use becalm::lint::Lint;
-use becalm_check::layers::{Layers, layers, outlived};
+use becalm_check::layers::{layers, outlived};
 use becalm_check::shown::{OF_A_KIND, bounded, github, printable, sarif};
 use becalm_check::{As, Finding, Mapping, Settings, Severity, System, check_and};
 
@@ -25,8 +25,9 @@ use crate::stream::Stream;
 use crate::usage;
 use input::Input;
 use policies::Policies;
+use service::Judge;
 use text::Amount;
-use told::Told;
+use told::{Stack, Told};
 
 /// Check what configuration files of other systems say about retrying
 ///
@@ -51,7 +52,7 @@ pub struct Args {
     #[arg(long = "as", value_name = "SYSTEM", value_parser = As::parse)]
     versions: Vec<As>,
 
-    /// Multiply the attempts of the files, the outermost first
+    /// Multiply the attempts of the files, the outermost first; with --service the layers are also judged together
     #[arg(long)]
     layers: bool,
 
@@ -136,7 +137,8 @@ and its attempts counted) or read (in its source). amplification: attempts for e
 first try while all fail, null where nothing bounds it. from: line, default, unknown
 (a placeholder) or not_expressible. With --service, verdict is {\"verdict\":
 \"stable\",\"evidence\":\"...\",\"hidden_capacity\":600.0}; with --layers, layers is
-{\"name\":\"orders\",\"attempts\":20,\"of\":[5,4]}. more and more_mappings: what is left
+{\"name\":\"orders\",\"attempts\":20,\"of\":[5,4],\"verdict\":null}, whose verdict with
+--service is that on all layers together. more and more_mappings: what is left
 out beyond 100 findings of a kind and 500 policies; --all leaves out none.
 
 Exit codes:
@@ -208,20 +210,24 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     settings.every_mapping =
         args.all || args.service.is_some() || args.out.is_some() || args.layers;
     let files: Vec<_> = inputs.iter().map(Input::file).collect();
-    let (mut judged, mut multiplied) = (None, None);
+    let judge = args.service.as_deref().map(Judge::open).transpose()?;
+    let (mut judged, mut stack) = (None, None);
     let mut checked = check_and(&files, &settings, |mappings| {
-        let asked = args.service.as_deref();
-        judged = asked.map(|it| service::judge(it, mappings));
+        judged = judge.as_ref().map(|it| it.each(mappings));
         let all = judged.as_ref().and_then(|it| it.as_ref().ok());
         let mut found = service::findings(mappings, all.map_or(&[], |it| it));
-        multiplied = args.layers.then(|| self::multiplied(&inputs, mappings));
-        if let Some(Ok(layers)) = &multiplied {
+        stack = args
+            .layers
+            .then(|| self::stack(&inputs, mappings, judge.as_ref()));
+        if let Some(Ok(Stack { layers, judged })) = &stack {
             found.extend(outlived(layers));
+            let judged = judged.as_ref();
+            found.extend(judged.and_then(|it| service::finding(layers, it)));
         }
         found
     });
     let judged = judged.transpose()?;
-    let layers = multiplied.transpose()?;
+    let layers = stack.transpose()?;
     let known = args
         .baseline
         .as_deref()
@@ -326,11 +332,18 @@ fn code(told: &Told<'_>, args: &Args, printed: ExitCode) -> ExitCode {
     }
 }
 
-fn multiplied(inputs: &[Input], mappings: &[Mapping]) -> Result<Layers, String> {
+/// The layers of the files, together before the judge where there is one.
+fn stack(
+    inputs: &[Input],
+    mappings: &[Mapping],
+    judge: Option<&Judge<'_>>,
+) -> Result<Stack, String> {
     let of_file = |input: &Input| {
         let mappings = mappings.iter().filter(|it| it.file == input.name());
         mappings.cloned().collect::<Vec<_>>()
     };
     let files: Vec<_> = inputs.iter().map(|it| (it.name(), of_file(it))).collect();
-    layers(&files).map_err(|refusal| format!("--layers: {}", printable(&refusal)))
+    let layers = layers(&files).map_err(|refusal| format!("--layers: {}", printable(&refusal)))?;
+    let judged = judge.map(|it| it.together(&layers)).transpose()?.flatten();
+    Ok(Stack { layers, judged })
 }

@@ -8,8 +8,9 @@ use becalm_report::{Cell, Colour, Page, Table};
 use becalm_sim::study::Verdict;
 
 use super::frame::{colour, numbered};
+use super::service::Judged;
 use super::text::{amplification, counted, judgement, verdict_colour};
-use super::told::{Told, weight};
+use super::told::{Stack, Told, weight};
 use crate::again;
 use crate::wording::begun;
 
@@ -55,14 +56,7 @@ pub fn page(
             .heading(&printable(&title))
             .paragraph(&printable(&mapping.policy.to_string()))
             .paragraph(&amplification(&mapping.policy));
-        let page = match told.judged(at) {
-            Some(judged) => {
-                let verdict = judged.verdict.map_or("no verdict", Verdict::as_str);
-                page.badges([(verdict_colour(judged.verdict), verdict, "simulated")])
-                    .paragraph(&judgement(judged))
-            }
-            None => page,
-        };
+        let page = of_judged(page, told.judged(at));
         match policy_file(mapping) {
             Some(file) => page.code(&file),
             None => page,
@@ -73,18 +67,31 @@ pub fn page(
         more => page.paragraph(&format!("... and {} more policies.", grouped(more))),
     };
     let page = match &told.layers {
-        Some(layers) => {
+        Some(Stack { layers, judged }) => {
             let all = layers
                 .attempts
                 .map_or_else(|| "Without bound".into(), |it| it.to_string());
-            page.heading("The layers")
-                .paragraph(&format!("{all} attempts at the innermost for one request."))
+            let page = page
+                .heading("The layers")
+                .paragraph(&format!("{all} attempts at the innermost for one request."));
+            of_judged(page, judged.as_ref())
         }
         None => page,
     };
     let page = page.heading("All of them").table(&table(&worst));
     page.heading("Run it again")
         .code(&printable(&again::line(arguments)))
+}
+
+fn of_judged(page: Page, judged: Option<&Judged>) -> Page {
+    match judged {
+        Some(judged) => {
+            let verdict = judged.verdict.map_or("no verdict", Verdict::as_str);
+            page.badges([(verdict_colour(judged.verdict), verdict, "simulated")])
+                .paragraph(&judgement(judged))
+        }
+        None => page,
+    }
 }
 
 /// Policies that a page and a document tell.

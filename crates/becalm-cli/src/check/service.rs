@@ -1,16 +1,19 @@
 //! What does a policy of a file do to a service? Simulated.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use becalm::Policy;
-use becalm_check::{Finding, Mapping, code, keeps_down};
+use becalm_check::code::Code;
+use becalm_check::layers::Layers;
+use becalm_check::{Finding, Mapping, code, keep_down_together, keeps_down};
 use becalm_sim::catalogue::Candidate;
-use becalm_sim::scenario::file;
+use becalm_sim::scenario::{Scenario, file};
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::verdict::{self, Brief, Thoroughness, hidden_capacity};
 use serde::{Serialize, Serializer};
 
-/// The verdict on one mapping.
+/// The verdict on one mapping, or on layers together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judged {
     /// `None` where nothing bounds the service.
@@ -25,14 +28,26 @@ pub struct Judged {
 /// What `--strict` fails for: a finding for each policy under which the service was not seen to come back.
 pub fn findings(mappings: &[Mapping], judged: &[Judged]) -> Vec<Finding> {
     let down = mappings.iter().zip(judged).filter_map(|(mapping, judged)| {
-        let code = match judged.verdict.filter(|it| !it.is_back())? {
+        Some(keeps_down(mapping, judged.code()?, &judged.evidence))
+    });
+    down.collect()
+}
+
+/// The same of layers together.
+pub fn finding(layers: &Layers, judged: &Judged) -> Option<Finding> {
+    keep_down_together(layers, judged.code()?, &judged.evidence)
+}
+
+impl Judged {
+    /// Of what is told as a finding; `None` where the service comes back.
+    fn code(&self) -> Option<Code> {
+        let verdict = self.verdict.filter(|it| !it.is_back())?;
+        Some(match verdict {
             Verdict::Overloaded => code::OVERLOADED,
             Verdict::TooShort => code::TOO_SHORT,
             _ => code::METASTABLE,
-        };
-        Some(keeps_down(mapping, code, &judged.evidence))
-    });
-    down.collect()
+        })
+    }
 }
 
 #[expect(
@@ -44,44 +59,90 @@ fn name<S: Serializer>(verdict: &Option<Verdict>, serializer: S) -> Result<S::Ok
     verdict.map(Verdict::as_str).serialize(serializer)
 }
 
-/// Simulates each policy as that of all clients of a scenario.
-///
-/// # Errors
-///
-/// A sentence that names the scenario's file.
-pub fn judge(path: &Path, mappings: &[Mapping]) -> Result<Vec<Judged>, String> {
-    let refused = |why: &dyn std::fmt::Display| format!("{}: {why} (--service)", path.display());
-    let scenario = file::load(path).map_err(|invalid| refused(&invalid))?;
-    let brief = Brief {
-        name: scenario.name.clone(),
-        question: format!("What happens to {}?", scenario.name),
-        asked: Vec::new(),
-    };
-    let mut plan = Plan::default();
-    plan.is_quick = true;
-    // As many as `becalm storm` makes: where some come back and some do not, fewer may give another verdict.
-    plan.runs = Some(Thoroughness::default().runs);
-    plan.threads = std::thread::available_parallelism().map_or(1, Into::into);
-    let mut judged: Vec<Judged> = Vec::new();
-    // Files say the same again and again: equal policies are simulated once.
-    let mut seen: Vec<(&Policy, usize)> = Vec::new();
-    for (at, mapping) in mappings.iter().enumerate() {
-        if let Some((_, first)) = seen.iter().find(|(it, _)| **it == mapping.policy) {
-            judged.push(judged[*first].clone());
-            continue;
+/// Simulates what clients do to the service of a scenario.
+pub struct Judge<'a> {
+    path: &'a Path,
+    scenario: Scenario,
+}
+
+impl<'a> Judge<'a> {
+    /// Reads the scenario.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names its file.
+    pub fn open(path: &'a Path) -> Result<Self, String> {
+        let scenario = file::load(path).map_err(|invalid| refused(path, &invalid))?;
+        Ok(Self { path, scenario })
+    }
+
+    /// Simulates each policy as that of all clients.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the scenario's file.
+    pub fn each(&self, mappings: &[Mapping]) -> Result<Vec<Judged>, String> {
+        let mut judged: Vec<Judged> = Vec::new();
+        // Files say the same again and again: equal policies are simulated once.
+        let mut seen: Vec<(&Policy, usize)> = Vec::new();
+        for (at, mapping) in mappings.iter().enumerate() {
+            if let Some((_, first)) = seen.iter().find(|(it, _)| **it == mapping.policy) {
+                judged.push(judged[*first].clone());
+                continue;
+            }
+            seen.push((&mapping.policy, at));
+            judged.push(self.judged(mapping, |policy| self.scenario.under(policy))?);
         }
-        seen.push((&mapping.policy, at));
+        Ok(judged)
+    }
+
+    /// Simulates the layers together: all clients are behind them.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the scenario's file.
+    pub fn together(&self, layers: &Layers) -> Result<Option<Judged>, String> {
+        let Some((outermost, inner)) = layers.mappings.split_first() else {
+            return Ok(None);
+        };
+        let inner: Vec<Policy> = inner.iter().map(|it| it.policy.clone()).collect();
+        let behind = |policy: &Policy| {
+            let all = [std::slice::from_ref(policy), &inner].concat();
+            self.scenario.behind(&all)
+        };
+        self.judged(outermost, behind).map(Some)
+    }
+
+    fn judged(
+        &self,
+        mapping: &Mapping,
+        under: impl Fn(&Policy) -> Scenario + Sync,
+    ) -> Result<Judged, String> {
+        let name = &self.scenario.name;
+        let brief = Brief {
+            name: name.clone(),
+            question: format!("What happens to {name}?"),
+            asked: Vec::new(),
+        };
+        let mut plan = Plan::default();
+        plan.is_quick = true;
+        // As many as `becalm storm` makes: where some come back and some do not, fewer may give another verdict.
+        plan.runs = Some(Thoroughness::default().runs);
+        plan.threads = std::thread::available_parallelism().map_or(1, Into::into);
         let candidate = Candidate::new(&mapping.name, mapping.policy.clone());
-        let under = scenario.under(&mapping.policy);
-        verdict::judgeable(&under).map_err(|why| refused(&why))?;
-        let study = verdict::study(&brief, &[candidate], &plan, |policy| scenario.under(policy));
-        let study = study.map_err(|too_much| refused(&too_much))?;
+        let scenario = under(&mapping.policy);
+        verdict::judgeable(&scenario).map_err(|why| refused(self.path, &why))?;
+        let study = verdict::study(&brief, &[candidate], &plan, under);
+        let study = study.map_err(|too_much| refused(self.path, &too_much))?;
         let contender = study.contenders.into_iter().next().unwrap_or_default();
-        judged.push(Judged {
+        Ok(Judged {
             verdict: contender.verdict,
             evidence: contender.evidence,
-            hidden_capacity: hidden_capacity(&under),
-        });
+            hidden_capacity: hidden_capacity(&scenario),
+        })
     }
-    Ok(judged)
+}
+
+fn refused(path: &Path, why: &dyn Display) -> String {
+    format!("{}: {why} (--service)", path.display())
 }

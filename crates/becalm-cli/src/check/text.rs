@@ -62,7 +62,10 @@ pub fn text(told: &Told<'_>, amount: Amount, stream: Stream) -> String {
     if amount != Amount::Quiet {
         blocks.extend(policies(told, is_whole, columns, painter));
         let layers = told.layers.as_ref();
-        blocks.extend(layers.map(|it| filled(columns, "", &multiplied(it))));
+        blocks.extend(layers.map(|it| {
+            let sentence = filled(columns, "", &multiplied(&it.layers));
+            sentence + &told_judged(it.judged.as_ref(), columns, painter)
+        }));
     }
     let mut text = conclusion(told, columns, painter);
     let lines = |it: &str| it.lines().count();
@@ -257,16 +260,17 @@ fn told_mapping(
     for line in lines {
         text.push_str(&filled(columns, "  ", &printable(&line)));
     }
-    if let Some(judged) = judged {
-        let verdict = judged.verdict.map_or("no verdict", Verdict::as_str);
-        let _ = writeln!(
-            text,
-            "  {}",
-            painter.paint(verdict_colour(judged.verdict), verdict)
-        );
-        text.push_str(&filled(columns, "  ", &judgement(judged)));
-    }
-    text
+    text + &told_judged(judged, columns, painter)
+}
+
+/// The verdict, and on which figures it stands.
+fn told_judged(judged: Option<&Judged>, columns: usize, painter: Painter) -> String {
+    let Some(judged) = judged else {
+        return String::new();
+    };
+    let verdict = judged.verdict.map_or("no verdict", Verdict::as_str);
+    let verdict = painter.paint(verdict_colour(judged.verdict), verdict);
+    format!("  {verdict}\n{}", filled(columns, "  ", &judgement(judged)))
 }
 
 /// What an outage makes of each first try.

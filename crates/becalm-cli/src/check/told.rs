@@ -16,9 +16,15 @@ pub struct Told<'a> {
     pub checked: Checked,
     /// How many findings the baseline knows.
     pub known: usize,
-    pub layers: Option<Layers>,
+    pub layers: Option<Stack>,
     /// Of each mapping, with `--service`.
     pub judged: Option<Vec<Judged>>,
+}
+
+/// Layers, with the verdict on all of them together where a service was named.
+pub struct Stack {
+    pub layers: Layers,
+    pub judged: Option<Judged>,
 }
 
 /// How early a finding is told: the worst first, and of equals a service that stays down.
@@ -32,7 +38,7 @@ impl<'a> Told<'a> {
         inputs: &'a [Input],
         checked: Checked,
         known: usize,
-        layers: Option<Layers>,
+        layers: Option<Stack>,
         judged: Option<Vec<Judged>>,
     ) -> Self {
         // Of two of a name the first is shown.
@@ -70,6 +76,11 @@ impl<'a> Told<'a> {
                     _ => format!("{} of {}", mapping.name, mapping.file),
                 });
             }
+        }
+        let together = self.layers.iter().filter_map(|it| it.judged.as_ref());
+        for judged in together {
+            let names = verdicts.entry(judged.verdict).or_default();
+            names.insert(0, "the layers together".into());
         }
         verdicts.into_iter().rev().collect()
     }

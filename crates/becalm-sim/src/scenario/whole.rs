@@ -1,12 +1,13 @@
 //! What is a scenario as a whole?
 
+use std::mem;
 use std::time::Duration;
 
 use becalm::Policy;
 
 use super::arrivals::Arrivals;
-use super::population::{Population, Variant};
-use super::service::Service;
+use super::population::{Population, Sharing, Variant};
+use super::service::{Downstream, Service};
 use super::trigger::Trigger;
 use crate::engine::Distribution;
 
@@ -98,6 +99,34 @@ impl Scenario {
                 policy: policy.clone(),
                 share: 1.0,
             }];
+        }
+        scenario
+    }
+
+    /// The scenario with all its clients behind layers that each retry, the outermost first. The clients have the first policy;
+    /// of each other a client has a layer to itself, which queues nothing and takes no time. None of them knows of the others.
+    #[must_use]
+    pub fn behind(&self, layers: &[Policy]) -> Self {
+        let Some((outermost, inner)) = layers.split_first() else {
+            return self.clone();
+        };
+        let mut scenario = self.under(outermost);
+        for population in &mut scenario.populations {
+            for (at, policy) in inner.iter().enumerate().rev() {
+                let name = format!("layer {} of {}", at + 2, population.name);
+                let below = mem::replace(&mut population.target, name.clone());
+                let mut call = Downstream::new(below, policy.clone());
+                call.timeout = population.timeout;
+                call.sharing = population.sharing;
+                if population.sharing == Sharing::PerShard {
+                    // The innermost alone calls what has shards.
+                    population.sharing = Sharing::PerClient;
+                }
+                let time = Distribution::Constant(Duration::ZERO);
+                let mut layer = Service::new(name, Service::UNLIMITED, time).calls(call);
+                layer.instances = population.clients;
+                scenario.services.push(layer);
+            }
         }
         scenario
     }
