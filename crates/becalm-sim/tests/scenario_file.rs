@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use becalm::{Jitter, Policy, preset::Preset, throttle::Priority};
 use becalm_sim::scenario::Distribution;
-use becalm_sim::scenario::{Arrivals, Effect, Scenario, Stale, file};
+use becalm_sim::scenario::{Arrivals, Downstream, Effect, Scenario, Service, Stale, file};
 use proptest::prelude::*;
 
 mod scenario_file_any;
@@ -113,6 +113,45 @@ fn names_of_files_are_relative_to_the_scenario() {
 const PAGE: &str = include_str!("../../../docs/scenario-files.md");
 
 /// The example of the documentation.
+/// Every preset, and policies with a table each.
+fn policies() -> Vec<Policy> {
+    let tables = [
+        "[retry_on]\nstatuses = [\"5xx\", 429]\nmethods = \"any\"",
+        "[retry_on]\ncodes = [\"unavailable\"]\nfailures = [\"connect\", \"reset\"]",
+        "[hedge]\np = 95\ncopies = 2",
+        "[breaker]\nshare = 0.5\nwithin = \"10s\"",
+        "[bulkhead]\ncalls = 50\nwaiting = 10",
+        "[throttle]\naccepts = 2\nmax = 0.8",
+        "[rate]\nmax_wait = \"5s\"",
+        "[budget]\nratio = 0.2\nburst = 3",
+    ];
+    let all = tables.iter().copied().map(str::to_owned);
+    let all = all.chain([[tables[0], tables[2], tables[3]].join("\n")]);
+    let of_text = |it: String| toml::from_str(&it).unwrap_or_else(|error| panic!("{error}: {it}"));
+    all.map(of_text)
+        .chain(Preset::all().map(Preset::policy))
+        .collect()
+}
+
+#[test]
+fn each_policy_is_read_back_from_its_line_and_from_its_section() {
+    for policy in policies() {
+        let line = file::policy_line(&policy).expect("a line");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        let read = toml::from_str::<toml::Table>(&line);
+        let read = read.unwrap_or_else(|error| panic!("{error}: {line}"));
+        let read = read["policy"].clone().try_into::<Policy>();
+        assert_eq!(read.as_ref(), Ok(&policy), "{line}");
+
+        let mut scenario = self::read(SMALL);
+        let call = Downstream::new("orders", policy.clone());
+        let caller = Service::new("caller", 1, Distribution::Constant(Duration::ZERO));
+        scenario = scenario.service(caller.calls(call)).under(&policy);
+        let written = file::write(&scenario).expect("a text");
+        assert_eq!(self::read(&written), scenario, "{written}");
+    }
+}
+
 fn example() -> &'static str {
     let (_, rest) = PAGE.split_once("```toml\n").expect("an example");
     rest.split_once("```").expect("its end").0

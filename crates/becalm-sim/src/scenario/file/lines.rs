@@ -65,8 +65,17 @@ fn keys(header: &str, policy: &Policy, told: &[&str]) -> Result<Vec<String>, Inv
         line.split_once(" = ")
             .is_some_and(|(key, _)| told.contains(&key))
     };
-    let is_written = |line: &&str| is_told(line) || !default.lines().any(|it| it == *line);
-    Ok(text.lines().filter(is_written).map(str::to_owned).collect())
+    let is_default = |line: &str| default.lines().any(|it| it == line);
+    // The tables of a policy stand after its keys; in braces they belong to whatever it stands in.
+    let mut tables = text.split("\n[");
+    let keys = tables.next().unwrap_or_default().lines();
+    let keys = keys.filter(|line| is_told(line) || !is_default(line));
+    let tables = tables.filter_map(|table| {
+        let (name, keys) = table.split_once("]\n")?;
+        let keys: Vec<_> = keys.lines().filter(|it| !it.is_empty()).collect();
+        Some(format!("{name} = {{ {} }}", keys.join(", ")))
+    });
+    Ok(keys.map(str::to_owned).chain(tables).collect())
 }
 
 /// The policy as becalm writes it, a key a line.
