@@ -57,7 +57,8 @@ pub fn man(args: &ManArgs, command: Command) -> ExitCode {
     });
     written.unwrap_or_else(|error| {
         let to = args.dir.as_deref().unwrap_or(Path::new("-")).display();
-        eprintln!("error: cannot write the manual to {to}: {error}");
+        let sentence = format!("cannot write the manual to {to}: {error}");
+        eprintln!("error: {}", usage::shown(&sentence));
         ExitCode::FAILURE
     })
 }

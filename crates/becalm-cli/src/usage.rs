@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, ErrorKind, Write as _};
 use std::process::ExitCode;
 
 use becalm_check::shown::printable;
+use becalm_report::terminal::Painter;
 
 /// The exit code of a refused command line, as of most commands.
 pub const REFUSED: u8 = 2;
@@ -19,7 +20,8 @@ pub fn refused(refusal: &clap::Error) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if refusal.kind() == clap::error::ErrorKind::UnknownArgument {
         if let Some((flag, value)) = negative_value(&arguments) {
-            eprintln!("error: invalid value '{value}' for '{flag}': it must not be negative");
+            let sentence = format!("invalid value '{value}' for '{flag}': it must not be negative");
+            eprintln!("error: {}", shown(&sentence));
             return code(&arguments);
         }
     }
@@ -46,6 +48,17 @@ pub fn refuse(sentence: &str) -> ExitCode {
 pub fn shown(text: &str) -> String {
     let lines: Vec<_> = text.split('\n').map(printable).collect();
     lines.join("\n")
+}
+
+/// The text as this painter makes it, unless there is something in it that a terminal would obey beside colours: then without
+/// colours, and with that made visible. Scenarios and names of files may hold it.
+pub fn rendered(painter: Painter, render: impl Fn(Painter) -> String) -> String {
+    let plain = render(Painter::Plain);
+    let shown = shown(&plain);
+    if painter == Painter::Plain || shown != plain {
+        return shown;
+    }
+    render(painter)
 }
 
 /// Writes a command's output, part by part. A reader that has gone (`| head`) is no failure.
@@ -88,6 +101,19 @@ fn negative_value(arguments: &[OsString]) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_with_what_a_terminal_obeys_has_no_colours_beside_it() {
+        let text = |name: &'static str| move |painter: Painter| painter.bold(name) + "\n";
+        for (name, painter, right) in [
+            ("or\u{1b}[1mders", Painter::Ansi, "or\\u{1b}[1mders\n"),
+            ("or\u{1b}[1mders", Painter::Plain, "or\\u{1b}[1mders\n"),
+            ("orders", Painter::Ansi, "\u{1b}[1morders\u{1b}[0m\n"),
+            ("orders", Painter::Plain, "orders\n"),
+        ] {
+            assert_eq!(rendered(painter, text(name)), right);
+        }
+    }
 
     #[test]
     fn only_a_negative_number_behind_a_flag_is_one() {

@@ -299,3 +299,43 @@ fn on_a_terminal_the_verdict_is_there_before_the_searches() {
     assert!(session.ended().contains(again), "{}", session.seen);
     assert!(!session.seen.contains("searches"), "{}", session.seen);
 }
+
+/// Colours and the cursor are the terminal's user's, whatever a scenario and its file are called.
+#[test]
+fn no_name_is_obeyed_by_a_terminal() {
+    let (folder, path) = own(UNPROTECTED);
+    let named = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let hostile = SERVICE
+        .replace("CLIENTS", UNPROTECTED)
+        .replace("\"orders\"", "\"or\\u001b[31mders\"")
+        .replace("\"users\"", "\"u\\u009b2Jsers\"");
+    let file = named("s\u{1b}[31m.toml");
+    fs::write(&file, hostile).expect("the file is written");
+    fs::rename(&path, named("p\u{1b}[2J.toml")).expect("it is there");
+    fs::write(named("p\u{1b}[2J.toml"), "attempts = 3\n").expect("it is written");
+    let policy = named("p\u{1b}[2J.toml");
+    let (report, out) = (named("r\u{1b}[1m.html"), named("o\u{7}.toml"));
+    for words in [
+        &["--quick", "--runs", "1", "--report", &report][..],
+        &["--runs", "1", "--compare", &policy, "--report", &report],
+        &["--runs", "1", "--sweep", "base=10ms|20ms"],
+        &["tune", "--runs", "1", "--policies", "2", "--out", &out],
+    ] {
+        let (command, words) = match words {
+            ["tune", rest @ ..] => (&["tune"][..], rest),
+            rest => (&[][..], rest),
+        };
+        let output = storm(&[command, &[&*file], words].concat());
+        assert!(output.status.success(), "{output:?}");
+        for bytes in [&output.stdout, &output.stderr] {
+            let text = String::from_utf8_lossy(bytes);
+            let obeyed = text.chars().find(|it| it.is_control() && *it != '\n');
+            assert_eq!(obeyed, None, "{words:?}: {text}");
+        }
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(told.contains("s\\u{1b}[31m.toml"), "{told}");
+        // A search has the name nowhere but in the sections of what it recommends.
+        let is_named = told.contains("or\\u{1b}[31mders");
+        assert!(is_named || !command.is_empty(), "{told}");
+    }
+}

@@ -291,15 +291,15 @@ impl Reports {
         if let Some(output) = self.page {
             let page = page::page(told, &shown, policies, again::arguments());
             let path = output.write(&page.to_html())?;
-            stream.write(&format!("report: {}\n", path.display()));
+            stream.write(&usage::shown(&format!("report: {}\n", path.display())));
         }
         if let Some(output) = self.baseline {
             let path = output.write(&baseline::written(findings))?;
-            stream.write(&format!("baseline: {}\n", path.display()));
+            stream.write(&usage::shown(&format!("baseline: {}\n", path.display())));
         }
         if let Some(output) = self.sarif {
             let path = output.write(&sarif(&shown))?;
-            stream.write(&format!("findings: {}\n", path.display()));
+            stream.write(&usage::shown(&format!("findings: {}\n", path.display())));
         }
         Ok(printed)
     }

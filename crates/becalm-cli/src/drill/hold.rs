@@ -9,6 +9,7 @@ use becalm_drill::{Broken, Drill, Report, Show};
 
 use super::reports::{ReportFlags, Reports};
 use crate::stream::Stream;
+use crate::usage;
 
 /// Holds a drill, and writes its reports. `command` repeats it; with `strict` it fails where it does not show what it should.
 ///
@@ -39,7 +40,7 @@ pub fn hold_and<D: Drill>(
     let reports = Reports::open(flags)?;
     let stream = flags.stream();
     for note in plan.notes() {
-        eprintln!("note: {note}");
+        eprintln!("note: {}", usage::shown(note));
     }
     let signal = Arc::new(AtomicUsize::new(0));
     watch_for_signals(&signal).map_err(|error| format!("cannot handle signals: {error}"))?;
@@ -54,7 +55,7 @@ pub fn hold_and<D: Drill>(
     };
     reports.write(&outcome.page(), &outcome.document()?)?;
     more(&outcome, stream)?;
-    stream.write(&format!("again:  {command}\n"));
+    stream.write(&usage::shown(&format!("again:  {command}\n")));
     let failed = strict && !outcome.is_as_expected();
     Ok(ExitCode::from(u8::from(failed)))
 }

@@ -7,6 +7,7 @@ use becalm_report::Page;
 
 use crate::output::Output;
 use crate::stream::Stream;
+use crate::usage;
 
 /// The heading of its flags.
 pub const REPORTS: &str = "Display and reports";
@@ -115,7 +116,7 @@ fn print(document: &str) -> Result<(), String> {
 pub fn put(name: &str, output: Option<Output>, text: &str, stream: Stream) -> Result<(), String> {
     if let Some(output) = output {
         let path = output.write(text)?;
-        stream.write(&format!("{name}: {}\n", path.display()));
+        stream.write(&usage::shown(&format!("{name}: {}\n", path.display())));
     }
     Ok(())
 }

@@ -146,7 +146,8 @@ pub fn execute(args: &Args) -> ExitCode {
     };
     if let Some(file) = &args.svg {
         if let Err(error) = std::fs::write(file, picture::svg(&plan.forecast)) {
-            eprintln!("error: cannot write {}: {error}", file.display());
+            let sentence = format!("cannot write {}: {error}", file.display());
+            eprintln!("error: {}", usage::shown(&sentence));
             return ExitCode::FAILURE;
         }
     }
@@ -158,6 +159,6 @@ pub fn execute(args: &Args) -> ExitCode {
     usage::print([if args.json {
         json::document(&plan)
     } else {
-        text::document(&plan, Stream::Stdout.painter())
+        usage::rendered(Stream::Stdout.painter(), |it| text::document(&plan, it))
     }])
 }

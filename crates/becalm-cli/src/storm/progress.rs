@@ -8,6 +8,7 @@ use becalm_drill::Console as _;
 use becalm_report::terminal;
 
 use crate::stream::Stream;
+use crate::usage;
 
 /// Shows on standard error how many runs are done, if that is a terminal.
 #[derive(Debug)]
@@ -61,13 +62,13 @@ impl Progress {
         let Some(shown) = &self.shown else { return };
         // Held, so that no other thread draws its line in the middle.
         let _shown = shown.lock();
-        let text = Stream::Stderr.wrapped(sentence);
+        let text = Stream::Stderr.wrapped(&usage::shown(sentence));
         let _ = writeln!(std::io::stderr(), "\r\u{1b}[K{text}");
     }
 
     /// Says a sentence beforehand, on a terminal or not.
     pub fn say(sentence: &str) {
-        let text = Stream::Stderr.wrapped(sentence);
+        let text = Stream::Stderr.wrapped(&usage::shown(sentence));
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 

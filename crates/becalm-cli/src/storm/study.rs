@@ -120,12 +120,9 @@ pub fn tell(
         usage::print([document::document(&told)?])
     } else {
         let stream = Stream::Stdout;
-        usage::print([text::text(
-            &told,
-            &written,
-            stream.columns(),
-            stream.painter(),
-        )])
+        usage::print([usage::rendered(stream.painter(), |painter| {
+            text::text(&told, &written, stream.columns(), painter)
+        })])
     };
     Ok(Done { told, printed })
 }

@@ -39,7 +39,7 @@ pub fn run(question: &Question, flags: &TuneFlags) -> Result<ExitCode, String> {
     if let (Some(out), Some(recommended)) = (out, &done.told.recommended) {
         let path = out.write(&recommended.file)?;
         if !flags.run.json {
-            done.printed = usage::print([format!("policy: {}\n", path.display())]);
+            done.printed = usage::print([usage::shown(&format!("policy: {}\n", path.display()))]);
         }
     }
     Ok(done.code(&flags.run))
