@@ -22,6 +22,8 @@ macro_rules! codes {
             #[doc = $about]
             pub const $constant: Code = Code { name: $name, severity: $severity, about: $about };
         )*
+        /// Those of a verdict on a service, which is simulated; all others are about what a file says.
+        pub const OF_VERDICTS: [Code; 3] = [METASTABLE, OVERLOADED, TOO_SHORT];
         /// All of them, in the order of their names.
         pub const ALL: &[Code] = &[$($constant),*];
     };

@@ -1,16 +1,21 @@
 //! Which findings were there before?
 //!
-//! A line for each: its file, its code and its sentence, without its line, so that what moves stays known.
+//! A line for each: its file, its code and its sentence, without its line, so that what moves stays known. A verdict on a
+//! service is none of them: that it stayed down before is no reason to let it stay down.
 
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::Path;
 
 use becalm_check::shown::printable;
-use becalm_check::{Checked, Finding};
+use becalm_check::{Checked, Finding, code};
 
 use super::input::INSTEAD;
 use crate::opened;
+
+fn is_known(finding: &Finding) -> bool {
+    !code::OF_VERDICTS.iter().any(|it| it.name == finding.code)
+}
 
 fn line(finding: &Finding) -> String {
     let line = format!("{}\t{}\t{}", finding.file, finding.code, finding.sentence);
@@ -22,7 +27,11 @@ const LONGEST: usize = 256 << 20;
 
 /// The findings as a file.
 pub fn written(findings: &[Finding]) -> String {
-    let mut lines: Vec<_> = findings.iter().map(line).collect();
+    let mut lines: Vec<_> = findings
+        .iter()
+        .filter(|it| is_known(it))
+        .map(line)
+        .collect();
     lines.sort();
     lines
         .iter()
@@ -52,7 +61,7 @@ pub fn take(path: &Path, checked: &mut Checked) -> Result<usize, String> {
     checked
         .findings
         .retain(|it| match known.get_mut(&*line(it)) {
-            Some(left) if *left > 0 => {
+            Some(left) if *left > 0 && is_known(it) => {
                 *left -= 1;
                 false
             }

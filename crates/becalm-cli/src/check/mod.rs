@@ -76,7 +76,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "quiet")]
     all: bool,
 
-    /// Let pass what this file knows, which --write-baseline writes: findings that were there before
+    /// Let pass what this file knows, which --write-baseline writes: findings that were there before, but no verdict of --service
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
