@@ -52,9 +52,9 @@ impl Numbered {
         // Those behind it that came there because it was taken move up, or they would not be found.
         let mut at = self.behind(hole);
         while let Some((number, _)) = self.places[at] {
-            let home = self.home(number);
+            let own = self.home(number);
             let is_between =
-                (at.wrapping_sub(home) & self.mask()) < (at.wrapping_sub(hole) & self.mask());
+                (at.wrapping_sub(own) & self.mask()) < (at.wrapping_sub(hole) & self.mask());
             if !is_between {
                 self.places.swap(at, hole);
                 hole = at;

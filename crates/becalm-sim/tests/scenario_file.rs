@@ -144,6 +144,8 @@ fn each_policy_is_read_back_from_its_line_and_from_its_section() {
         assert_eq!(read.as_ref(), Ok(&policy), "{line}");
 
         let mut scenario = self::read(SMALL);
+        // Else a policy without a delay and without a bound never ends.
+        scenario.network.delay = Distribution::Constant(Duration::from_millis(1));
         let call = Downstream::new("orders", policy.clone());
         let caller = Service::new("caller", 1, Distribution::Constant(Duration::ZERO));
         scenario = scenario.service(caller.calls(call)).under(&policy);
