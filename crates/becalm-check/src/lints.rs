@@ -243,7 +243,7 @@ mod tests {
                 };
                 for (lint, keys) in lints.iter().filter(|(lint, _)| is_possible(lint)) {
                     let mut keys = keys.iter().filter(|it| **it != "attempts");
-                    if keys.any(|it| is_set(it)) && !is_known(lint) {
+                    if keys.any(&is_set) && !is_known(lint) {
                         told.insert((system.name, *lint));
                     }
                 }
