@@ -41,10 +41,13 @@ pub fn severity(
     has_remedy: bool,
 ) -> Severity {
     let is_own = |it: &Origin| matches!(it, Origin::Line(_) | Origin::Derived(..));
-    let mut origins = mapping.origins.iter();
+    let origins_say = |wanted: &str| {
+        let mut origins = mapping.origins.iter();
+        origins.any(|(key, it)| *key == wanted && is_own(it))
+    };
     // A mode that stands for all says nothing of methods.
     let is_mode = system.follows == Follows::All;
-    let asks = !is_mode && origins.any(|(key, it)| *key == "retry_on" && is_own(it));
+    let asks = !is_mode && origins_say("retry_on");
     let is_elsewhere = system.elsewhere.contains(&lint);
     match lint {
         _ if !is_written => Severity::Note,
@@ -58,6 +61,8 @@ pub fn severity(
             Severity::Warning
         }
         _ if is_elsewhere => Severity::Note,
+        // A budget that the system has by itself is as large in every file.
+        "large-budget" if !origins_say("budget") => Severity::Note,
         _ if has_remedy => Severity::Warning,
         _ => Severity::Note,
     }

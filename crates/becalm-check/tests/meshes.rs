@@ -114,3 +114,22 @@ fn a_policy_that_envoy_gateway_refuses_is_told_once() {
     assert_eq!(told("conect-failure"), ["refused"]);
     assert_eq!(told("connect-failure"), ["key-not-read"]);
 }
+
+#[test]
+fn a_large_budget_is_a_warning_where_the_file_sets_it() {
+    let severity = |retry: &str| {
+        let checked = of(&format!(
+            "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: BackendTrafficPolicy\nmetadata: {{name: a}}\nspec:\n  \
+             targetRefs: [{{kind: HTTPRoute, name: a}}]\n{retry}"
+        ));
+        let large = checked
+            .findings
+            .into_iter()
+            .find(|it| it.code == "large-budget");
+        large.map(|it| it.severity)
+    };
+    let default = "  retry: {numRetries: 5}\n";
+    assert_eq!(severity(default), Some(Severity::Note));
+    let set = format!("{default}  circuitBreaker: {{maxParallelRetries: 1000}}\n");
+    assert_eq!(severity(&set), Some(Severity::Warning));
+}
