@@ -198,6 +198,37 @@ fn k3_a_deadline_ends_becalm_though_a_reader_has_stalled() {
     }
 }
 
+/// Its output is on its way still.
+#[test]
+fn k3_a_limit_bounds_the_output_of_a_command_that_has_ended() {
+    for flags in [
+        "--deadline 500ms --hold-output",
+        "--deadline 500ms --retry-on-output never",
+        "--deadline 500ms --report -",
+        "--deadline 500ms --report - --hold-output",
+        "--attempt-timeout 500ms --retry-on-output never",
+    ] {
+        let (_reader, writer) = stalled();
+        let run = becalm()
+            .flags("--kill-after 100ms")
+            .flags(flags)
+            .with(|it| _ = it.stdout(writer));
+        let script =
+            format!("echo try >&2; test '{flags}' = '--deadline 500ms --report -' || echo some");
+        let done = run.sh(&script);
+        let told = done.err();
+        assert!(
+            told.contains("no program reads the output"),
+            "{flags}: {told}"
+        );
+        // What is only a report changes no code.
+        let is_lost = !flags.ends_with("--report -");
+        assert!(done.code() == 124 || !is_lost, "{flags}: {told}");
+        // Another attempt would write to the same reader.
+        assert_eq!(told.matches("try\n").count(), 1, "{flags}: {told}");
+    }
+}
+
 fn with_budget(path: &Path) -> Done {
     becalm_at_once()
         .flags("--attempts 30 --budget ratio:0.000001,burst:3")

@@ -53,7 +53,8 @@ pub struct Args {
 
     /// Print the standard output of the last attempt only, when no other follows
     ///
-    /// becalm prints nothing of it if a signal told it to end.
+    /// becalm prints nothing of it if a signal told it to end. What no program has read when the deadline and
+    /// --kill-after are over is lost, and the exit code is 124.
     #[arg(long, help_heading = STREAMS)]
     pub(super) hold_output: bool,
 

@@ -7,7 +7,7 @@ use becalm::StopReason;
 use crate::run::unix::Signal;
 
 use super::error::RunError;
-use super::exit_code::{OWN_ERROR, of_signal};
+use super::exit_code::{OWN_ERROR, TIMED_OUT, of_signal};
 use super::observed::Observed;
 use super::report::{Next, Outcome, Summary};
 use super::retry::{Course, End};
@@ -84,8 +84,9 @@ impl Course<'_> {
             return Ok(Err(signal));
         }
         match printed.map_err(RunError::Resources)? {
+            Some(Ok(())) => Ok(Ok(exit)),
             // No result: the deadline has passed, and no program reads the output.
-            Some(Ok(())) | None => Ok(Ok(exit)),
+            None => Ok(Ok(TIMED_OUT)),
             // As the command would have ended by itself: its reader has gone.
             Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                 Ok(Ok(of_signal(Signal::SIGPIPE as i32)))

@@ -49,6 +49,18 @@ impl Terms {
         }
     }
 
+    /// Those of the whole call.
+    pub fn of_call(self) -> Self {
+        Self {
+            attempt_timeout: None,
+            own: Own {
+                attempt_timeout: None,
+                ..self.own
+            },
+            ..self
+        }
+    }
+
     /// The limit that passes first.
     pub fn first(&self) -> Option<Instant> {
         self.attempt_timeout.into_iter().chain(self.deadline).min()

@@ -47,6 +47,7 @@ impl Execution {
         let (program, arguments) = self.command.split_first().ok_or(RunError::NoCommand)?;
         let may_take = terms.foreground && host.may_lend_terminal();
         let mut detour = may_take.then(Detour::new).flatten();
+        host.of_call = terms.of_call();
         let mut outputs = Vec::new();
         let mut spawn = |mut command: Command| {
             command.args(arguments).stdin(self.stdin.stdio());
@@ -88,8 +89,13 @@ impl Execution {
         }
         drop(feed);
         outputs.close();
-        if !host.wait_for_outputs(outputs.count()) {
-            return Ok((ending, Seen::default()));
+        if let Err(limit) = host.wait_for_outputs(outputs.count(), terms) {
+            // Of the next attempt no program would read the output either.
+            let seen = Seen {
+                reader_is_gone: limit.is_some(),
+                ..Seen::default()
+            };
+            return Ok((limit.unwrap_or(ending), seen));
         }
         Ok((ending, outputs.finish()))
     }

@@ -13,6 +13,7 @@ use super::guard::Guard;
 use super::inbox::{Event, Inbox};
 use super::orphans::bury_orphans;
 use super::terminal::{self, Terminal};
+use crate::run::course::exit_code::Ending;
 use crate::run::course::layers::Above;
 use crate::run::course::progress::complain;
 use crate::run::course::terms::Terms;
@@ -20,6 +21,15 @@ use crate::run::course::terms::Terms;
 /// A signal this long after the first is meant to hasten. Others send theirs twice: to becalm, and to
 /// becalm's group.
 const AGAIN: Duration = Duration::from_millis(300);
+
+const fn lost_after(limit: Ending) -> &'static str {
+    match limit {
+        Ending::AttemptTimeout => {
+            "the attempt timeout has passed, and no program reads the output: the rest of it is lost"
+        }
+        _ => "the deadline has passed, and no program reads the output: the rest of it is lost",
+    }
+}
 
 /// Everything that happens to becalm while it waits, in one place.
 pub struct Host {
@@ -39,8 +49,8 @@ pub struct Host {
     /// What becalm sends to its own group reaches becalm, too.
     pub(super) own_echo: Option<Signal>,
     outputs_ended: usize,
-    /// When the deadline had ended a command.
-    pub(super) late: Option<Instant>,
+    /// What is granted to the whole call, and so to who reads what it says.
+    pub(super) of_call: Terms,
     /// Something of a command still runs, and cannot be ended.
     pub has_leftovers: bool,
     /// Work was left that others hold up, and they hold up more of it.
@@ -72,7 +82,7 @@ impl Host {
             interrupt: None,
             own_echo: None,
             outputs_ended: 0,
-            late: None,
+            of_call: Terms::default(),
             has_leftovers: false,
             has_left_work: false,
             told: Vec::new(),
@@ -124,31 +134,57 @@ impl Host {
         }
     }
 
-    /// Waits until this many threads have come to the end of an output: whether they have. They have as long as a command
-    /// when becalm is told to end, and when the deadline has ended one.
-    pub fn wait_for_outputs(&mut self, count: usize) -> bool {
-        let mut limit = None;
+    /// Waits until this many threads have come to the end of an output. They have as long as a command when becalm is
+    /// told to end, and when a limit has passed.
+    ///
+    /// # Errors
+    ///
+    /// They have not: this limit has cut them, or none where becalm is told to end.
+    pub fn wait_for_outputs(
+        &mut self,
+        count: usize,
+        mut terms: Terms,
+    ) -> Result<(), Option<Ending>> {
+        let begun = self.now();
+        let mut told = None;
         while self.outputs_ended < count {
             let now = self.now();
-            if self.told_to_end.is_some() || self.late.is_some() {
+            if self.told_to_end.is_some() {
                 let end = self.kill_time(now);
-                let limit = limit.insert(limit.map_or(end, |limit: Instant| limit.min(end)));
-                if now >= *limit {
-                    if self.told_to_end.is_none() {
-                        self.tell_once("the deadline has passed, and no program reads the output: the rest of it is lost");
-                    }
-                    break;
-                }
+                told = Some(told.map_or(end, |it: Instant| it.min(end)));
             }
-            if let Some(event) = self.next_event(limit) {
+            let passed = self.passed(&mut terms, now);
+            let granted = terms.first().map(|it| it.max(begun).after(self.kill_after));
+            let until = told.into_iter().chain(granted).min();
+            if until.is_some_and(|it| now >= it) {
+                self.outputs_ended = 0;
+                let passed = passed.filter(|_| told.is_none());
+                self.has_left_work |= passed.is_some();
+                if let Some(ending) = passed {
+                    self.tell_once(lost_after(ending));
+                }
+                return Err(passed);
+            }
+            if let Some(event) = self.next_event(until) {
                 self.on_event(event, None);
             }
         }
-        std::mem::take(&mut self.outputs_ended) >= count
+        self.outputs_ended = 0;
+        Ok(())
     }
 
-    /// Stays with work that may wait for others; its result. When becalm is told to end, or the deadline has ended a command,
-    /// it has as long as a command, and has no result then.
+    /// The limit that has passed by now. What has gone sets none.
+    pub(super) fn passed(&mut self, terms: &mut Terms, now: Instant) -> Option<Ending> {
+        let passed = terms.passed(now)?;
+        if !self.above.has_gone() {
+            return Some(passed);
+        }
+        *terms = terms.without_above();
+        terms.passed(now)
+    }
+
+    /// Stays with work that may wait for others; its result. When becalm is told to end, or the deadline has passed, it has
+    /// as long as a command, and has no result then.
     ///
     /// # Errors
     ///
@@ -166,9 +202,9 @@ impl Host {
             let _ = inbox.send(Event::OutputEnded);
             result
         })?;
-        self.has_left_work = !self.wait_for_outputs(1);
-        let result = (!self.has_left_work).then(|| thread.join());
-        Ok(result.and_then(Result::ok))
+        let waited = self.wait_for_outputs(1, self.of_call);
+        self.has_left_work |= waited.is_err();
+        Ok(waited.ok().and_then(|()| thread.join().ok()))
     }
 
     /// Whether a command can be put in the foreground of the terminal.

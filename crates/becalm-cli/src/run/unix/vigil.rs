@@ -48,11 +48,7 @@ impl Host {
             if self.told_to_end.is_some() {
                 kill.arm(self.kill_time(now));
             } else if limit.is_none() {
-                limit = terms.passed(now);
-                if limit.is_some() && self.above.has_gone() {
-                    terms = terms.without_above();
-                    limit = terms.passed(now);
-                }
+                limit = self.passed(&mut terms, now);
                 if limit.is_some() {
                     group.end_with(Signal::SIGTERM);
                     kill.arm(now.after(self.kill_after));
@@ -90,9 +86,6 @@ impl Host {
         };
         self.tell_leftovers(group, adopted);
         let ending = limit.unwrap_or(ending);
-        self.late = self
-            .late
-            .or((ending == Ending::Deadline).then(|| self.now()));
         self.after_command(ending);
         ending
     }
