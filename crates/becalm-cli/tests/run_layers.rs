@@ -186,21 +186,58 @@ fn k1_a_becalm_that_outlives_the_one_around_it_goes_on_by_itself() {
     // The limit would pass while the first attempt sleeps.
     let done = becalm().flags("--deadline 1500ms --attempts 1").sh(&inner);
     assert!(done.code() == 0 || done.code() == 124, "{}", done.err());
-    let start = std::time::Instant::now();
-    while !std::fs::read_to_string(&path)
-        .unwrap_or_default()
-        .contains("summary")
-    {
-        assert!(start.elapsed() < run_support::HANG);
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let lines = report(&path);
+    let lines = summed_up(&path);
     assert_eq!(lines.last().unwrap()["attempts"], 3, "{lines:?}");
     assert!(
         std::fs::read_to_string(&told)
             .unwrap()
             .ends_with("3 unbounded\n")
     );
+}
+
+/// Waits until a report has its summary.
+fn summed_up(path: &std::path::Path) -> Vec<serde_json::Value> {
+    let start = std::time::Instant::now();
+    while !std::fs::read_to_string(path)
+        .unwrap_or_default()
+        .contains("summary")
+    {
+        assert!(start.elapsed() < run_support::HANG);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    report(path)
+}
+
+/// No attempt is made twice by the count.
+#[test]
+fn k1_a_becalm_that_outlives_the_one_around_it_counts_on() {
+    for attempts in ["4", "unlimited"] {
+        let folder = Folder::new();
+        let (told, gone) = (folder.path("told"), folder.path("gone"));
+        let (said, path) = (folder.path("said"), folder.path("report"));
+        let inner = nested(&format!(
+            "setsid @run --base 0 --attempts {attempts} --stop-on 9 --report {} -- sh -c '
+               echo $BECALM_ATTEMPT >> {told}
+               [ $BECALM_ATTEMPT != 2 ] || until [ -e {gone} ]; do sleep 0.01; done
+               [ $BECALM_ATTEMPT != 4 ] || exit 9
+               exit 1' > /dev/null 2> {} &
+             until [ \"$(tail -n 1 {told})\" = 2 ]; do sleep 0.01; done",
+            path.display(),
+            said.display(),
+            told = told.display(),
+            gone = gone.display(),
+        ));
+        let done = becalm().flags("--attempts 1").sh(&inner);
+        assert_eq!(done.code(), 0, "{}", done.err());
+        std::fs::write(&gone, "").unwrap();
+        let lines = summed_up(&path);
+        assert_eq!(std::fs::read_to_string(&told).unwrap(), "1\n2\n3\n4\n");
+        let numbers: Vec<_> = lines.iter().map(|line| line["attempt"].as_u64()).collect();
+        assert_eq!(numbers, [Some(1), Some(2), Some(3), Some(4), None]);
+        assert_eq!(lines[4]["attempts"], 4, "{attempts}");
+        let said = std::fs::read_to_string(&said).unwrap();
+        assert!(said.contains("after 4 attempts"), "{said}");
+    }
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl Course<'_> {
     fn sum_up(&mut self, outcome: Outcome, exit: u8) {
         let summary = Summary {
             outcome,
-            attempts: self.engine.attempts(),
+            attempts: self.attempts(),
             exit,
             elapsed: self.host.now().since(self.begun),
         };

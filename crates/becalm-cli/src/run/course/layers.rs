@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use becalm::run::{Engine, Step};
 use becalm::time::{Instant, Sleeper, StdSleeper};
-use becalm::{Attempt, Retrier, Scope};
+use becalm::{Retrier, Scope};
 
 use crate::run::above::SCOPE;
 use crate::run::unix::holder::Holder;
@@ -58,18 +58,20 @@ impl Above {
     }
 }
 
-/// A call in no scope, with what is left of the time, and its first attempt: that which runs.
+/// A call in no scope, with what is left of the time and of the attempts; its first attempt is that which runs.
 pub fn begin_anew(
     retrier: &Retrier,
     left: Option<Duration>,
-) -> Option<(Engine<&Retrier>, Attempt)> {
-    let builder = Engine::builder(retrier);
+    before: u32,
+) -> Option<Engine<&Retrier>> {
+    let attempts = retrier.policy().attempts.saturating_sub(before).max(1);
+    let builder = Engine::builder(retrier).attempts(attempts);
     let mut engine = match left {
         Some(left) => builder.deadline(left).begin(),
         None => builder.begin(),
     };
     match engine.step(Waker::noop(), &mut |_| ()) {
-        Step::Start(attempt) => Some((engine, attempt)),
+        Step::Start(_) => Some(engine),
         _ => None,
     }
 }

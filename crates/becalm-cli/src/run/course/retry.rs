@@ -68,7 +68,7 @@ impl Run {
             engine: host.above.begin(retrier, host.now()),
             begun: host.now(),
             own_deadline: retrier.policy().deadline.map(|it| host.now().after(it)),
-            is_anew: false,
+            before: None,
             has_no_hints: false,
             host,
             report,
@@ -124,8 +124,8 @@ pub(super) struct Course<'a> {
     pub(super) report: &'a mut Report,
     pub(super) begun: Instant,
     pub(super) own_deadline: Option<Instant>,
-    /// The becalm above has gone, and the call has begun anew without it.
-    is_anew: bool,
+    /// The becalm above has gone, and the call has begun anew without it, after so many attempts.
+    before: Option<u32>,
     /// That there is no place for hints was told.
     has_no_hints: bool,
     pub(super) last: Option<Ended>,
@@ -180,8 +180,9 @@ impl Course<'_> {
         let hint_file = self.hint_file();
         let hint_path = hint_file.as_ref().map(HintFile::path);
         let holder = holder::itself(hint_path);
+        let number = attempt.number().saturating_add(self.before.unwrap_or(0));
         let environment = Environment {
-            attempt: attempt.number(),
+            attempt: number,
             attempts: self.run.attempts,
             last_exit,
             remaining: attempt.remaining(),
@@ -219,7 +220,7 @@ impl Course<'_> {
             self.host.heed_interrupt();
         }
         self.last = Some(Ended {
-            number: attempt.number(),
+            number,
             ending,
             seen,
             started,
@@ -236,28 +237,37 @@ impl Course<'_> {
         let Some(ended) = &self.last else {
             return false;
         };
-        let (number, ending) = (ended.number, ended.ending);
-        let Verdict::Failure(failure) = ended.verdict else {
-            self.engine.succeeded(number);
+        let (number, ending, verdict) = (ended.number, ended.ending, ended.verdict);
+        if let Verdict::Failure(_) = verdict {
+            self.leave_what_has_gone(number);
+        }
+        let of_engine = number.saturating_sub(self.before.unwrap_or(0));
+        let Verdict::Failure(failure) = verdict else {
+            self.engine.succeeded(of_engine);
             return true;
         };
-        let number = self.leave_what_has_gone().unwrap_or(number);
         self.refuse_a_retry_without_its_input();
-        self.engine.failed(number, failure, Some(&ending));
+        self.engine.failed(of_engine, failure, Some(&ending));
         false
     }
 
-    /// A becalm above that has gone bounds nothing any more: the attempt is the first of a call by itself. The number
-    /// that it has there.
-    fn leave_what_has_gone(&mut self) -> Option<u32> {
-        if self.is_anew || self.run.observed.is_some() || !self.host.above.has_gone() {
-            return None;
+    /// How many attempts were made.
+    pub(super) fn attempts(&self) -> u32 {
+        let before = self.before.unwrap_or(0);
+        self.engine.attempts().saturating_add(before)
+    }
+
+    /// A becalm above that has gone bounds nothing any more: the attempt of this number is the first of a call by itself,
+    /// which has what is left.
+    fn leave_what_has_gone(&mut self, number: u32) {
+        if self.before.is_some() || self.run.observed.is_some() || !self.host.above.has_gone() {
+            return;
         }
         let left = self.own_deadline.map(|it| it.since(self.host.now()));
-        let (engine, attempt) = layers::begin_anew(self.retrier, left)?;
-        self.engine = engine;
-        self.is_anew = true;
-        Some(attempt.number())
+        let before = number.saturating_sub(1);
+        if let Some(engine) = layers::begin_anew(self.retrier, left, before) {
+            (self.engine, self.before) = (engine, Some(before));
+        }
     }
 
     /// A run needs no hint: where there is no place for the file, the command is not offered one.
