@@ -2,6 +2,8 @@
 
 mod run_support;
 
+use std::process::Stdio;
+
 use run_support::{Folder, becalm, becalm_at_once, in_time, report};
 
 #[test]
@@ -400,4 +402,30 @@ fn r12_help_lists_only_what_works() {
         );
     }
     assert!(help.contains("--attempts") && help.contains("--budget-file"));
+}
+
+/// A system that has no room for what becalm itself needs has none for a command.
+#[cfg(target_os = "linux")] // prlimit(1)
+#[test]
+fn too_few_files_for_becalm_itself_are_waited_for() {
+    use std::process::Command;
+    let becalm = |attempts: &str, command: &mut Command| {
+        let script = format!(
+            "ulimit -S -n 4; exec {} run --base 10ms --attempts {attempts} -- echo ok",
+            env!("CARGO_BIN_EXE_becalm")
+        );
+        *command = Command::new("sh");
+        command.args(["-c", &script]).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    };
+    let done = becalm_at_once().with(|it| becalm("2", it)).run();
+    assert_eq!(done.code(), 126, "{}", done.err());
+    assert!(done.err().contains("attempt 1 of 2"), "{}", done.err());
+    let mut running = becalm_at_once().with(|it| becalm("unlimited", it)).start();
+    while !running.error_line().contains("could not be started") {}
+    let mut raise = Command::new("prlimit");
+    raise.args(["--nofile=64", "--pid", &running.id()]);
+    assert!(raise.status().unwrap().success());
+    let done = running.finish();
+    assert_eq!((done.code(), done.out().as_str()), (0, "ok\n"));
 }

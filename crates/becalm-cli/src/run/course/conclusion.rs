@@ -83,7 +83,7 @@ impl Course<'_> {
         if let Some(signal) = self.host.told_to_end() {
             return Ok(Err(signal));
         }
-        match printed.map_err(RunError::Resources)? {
+        match printed {
             Some(Ok(())) => Ok(Ok(exit)),
             // No result: the deadline has passed, and no program reads the output.
             None => Ok(Ok(TIMED_OUT)),

@@ -23,8 +23,6 @@ pub enum RunError {
     ForManyCalls(&'static str),
     /// Standard input cannot be recorded.
     Stdin(io::Error),
-    /// The operating system refuses a signal handler, a thread or a pipe.
-    Resources(io::Error),
     /// The deadline has passed before the first attempt.
     NoTime,
     /// The output of an attempt cannot be kept.
@@ -56,7 +54,6 @@ impl fmt::Display for RunError {
                  let runs share a budget (--budget-file)"
             ),
             Self::Stdin(error) => write!(f, "cannot record standard input: {error}"),
-            Self::Resources(error) => write!(f, "cannot watch over the command: {error}"),
             Self::NoTime => {
                 f.write_str("the deadline passed before the first attempt; set a longer one")
             }

@@ -45,6 +45,9 @@ impl Execution {
         terms: Terms,
     ) -> Result<(Ending, Seen), RunError> {
         let (program, arguments) = self.command.split_first().ok_or(RunError::NoCommand)?;
+        if let Err(error) = host.inbox().hear_signals() {
+            return Ok((foreground::not_started(program, &error), Seen::default()));
+        }
         let may_take = terms.foreground && host.may_lend_terminal();
         let mut detour = may_take.then(Detour::new).flatten();
         host.of_call = terms.of_call();
@@ -80,7 +83,7 @@ impl Execution {
             Err(error) => {
                 group.end_with(Signal::SIGKILL);
                 host.see_to_the_end(&mut group, terms);
-                return Err(RunError::Resources(error));
+                return Ok((foreground::not_started(program, &error), Seen::default()));
             }
         };
         let mut ending = host.see_to_the_end(&mut group, terms);
@@ -104,7 +107,7 @@ impl Execution {
         &self,
         stdin: Option<ChildStdin>,
         outputs: Vec<Stream>,
-        host: &Host,
+        host: &mut Host,
     ) -> io::Result<(Option<Feed>, Outputs)> {
         let feed = match (&self.replay, stdin) {
             (Some(replay), Some(pipe)) => Some(replay.feed(pipe)?),

@@ -1,7 +1,7 @@
 //! What stands around the attempts: the clock, the signals, the terminal?
 
-use std::io;
 use std::path::Path;
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -90,8 +90,8 @@ impl Host {
     }
 
     /// The events, for a thread that has something to tell.
-    pub fn inbox(&self) -> &Inbox {
-        &self.inbox
+    pub fn inbox(&mut self) -> &mut Inbox {
+        &mut self.inbox
     }
 
     /// The time.
@@ -184,27 +184,29 @@ impl Host {
     }
 
     /// Stays with work that may wait for others; its result. When becalm is told to end, or the deadline has passed, it has
-    /// as long as a command, and has no result then.
-    ///
-    /// # Errors
-    ///
-    /// The operating system refuses a thread.
-    pub fn stay_with<T: Send + 'static>(
-        &mut self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> io::Result<Option<T>> {
+    /// as long as a command, and has no result then. Without room for a thread nothing bounds it.
+    pub fn stay_with<T, F>(&mut self, work: F) -> Option<T>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+    {
         if self.has_left_work {
-            return Ok(None);
+            return None;
         }
         let inbox = self.inbox.sender();
+        let (given, by_thread) = channel::<F>();
         let thread = thread::Builder::new().spawn(move || {
-            let result = work();
+            let result = by_thread.recv().ok()?();
             let _ = inbox.send(Event::OutputEnded);
-            result
-        })?;
+            Some(result)
+        });
+        let Ok(thread) = thread else {
+            return Some(work());
+        };
+        let _ = given.send(work);
         let waited = self.wait_for_outputs(1, self.of_call);
         self.has_left_work |= waited.is_err();
-        Ok(waited.ok().and_then(|()| thread.join().ok()))
+        waited.ok().and_then(|()| thread.join().ok()?)
     }
 
     /// Whether a command can be put in the foreground of the terminal.

@@ -50,37 +50,57 @@ pub enum Event {
 pub struct Inbox {
     events: Receiver<Event>,
     sender: Sender<Event>,
+    hears_signals: bool,
+}
+
+impl Default for Inbox {
+    /// One that hears no signals: they do to becalm what they do to any process.
+    fn default() -> Self {
+        let (sender, events) = channel();
+        Self {
+            events,
+            sender,
+            hears_signals: false,
+        }
+    }
 }
 
 impl Inbox {
-    /// Starts to listen. Called once, before any other thread or child is started.
+    /// Hears signals from now on. Called before any child is started.
     ///
     /// A signal that was ignored when becalm started stays ignored (`nohup`, a job in the
     /// background of a script), by becalm and so by its commands.
     ///
     /// # Errors
     ///
-    /// The operating system refuses a handler or a thread.
-    pub fn open() -> io::Result<Self> {
+    /// The operating system has no room for a thread or a pipe: no signal is heard.
+    pub fn hear_signals(&mut self) -> io::Result<()> {
+        if self.hears_signals {
+            return Ok(());
+        }
         let ignored = Ignored::at_start();
         let heard = ENDING.into_iter().chain(HANDED_ON).chain(JOB_CONTROL);
         let heard = heard.filter(|signal| !ignored.contains(*signal));
         let always = [Signal::SIGCONT, Signal::SIGCHLD];
         let numbers: Vec<i32> = heard.chain(always).map(|signal| signal as i32).collect();
-        let mut signals = Signals::new(&numbers)?;
 
-        let (sender, events) = channel();
-        let to_inbox = sender.clone();
+        // The thread is first: a signal that once had a handler ends becalm no more.
+        let (heard, by_thread) = channel::<Signals>();
+        let to_inbox = self.sender();
         thread::Builder::new()
             .name("signals".to_owned())
             .spawn(move || {
+                let Ok(mut signals) = by_thread.recv() else {
+                    return;
+                };
                 for event in signals.forever().filter_map(event_of) {
                     if to_inbox.send(event).is_err() {
                         return;
                     }
                 }
             })?;
-        Ok(Self { events, sender })
+        self.hears_signals = heard.send(Signals::new(&numbers)?).is_ok();
+        Ok(())
     }
 
     /// A sender for a thread that has something to tell.

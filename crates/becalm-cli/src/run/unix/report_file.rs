@@ -57,7 +57,7 @@ impl ReportFile {
                 return file.write_all(&line);
             }
             let mut file = file.try_clone()?;
-            let written = host.stay_with(move || file.write_all(&line))?;
+            let written = host.stay_with(move || file.write_all(&line));
             return written.unwrap_or(Ok(()));
         }
         self.waiting.extend_from_slice(&line);
