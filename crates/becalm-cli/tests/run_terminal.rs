@@ -60,6 +60,23 @@ fn the_interrupt_key_ends_the_command_and_the_retries() {
     }
 }
 
+/// Only what is sent to becalm hastens the end.
+#[test]
+fn further_keys_are_the_commands_alone() {
+    let mut session = Session::start(
+        "sh",
+        "trap : INT; @run -- sh -c 'trap \"\" INT; echo ready; read line; echo got $line'; echo code $?",
+    );
+    session.expect("ready");
+    for _ in 0..3 {
+        session.type_in("\x03");
+        std::thread::sleep(std::time::Duration::from_millis(400));
+    }
+    session.type_in("one\n");
+    session.expect("got one");
+    session.expect("code 0");
+}
+
 #[test]
 fn a_wait_counts_down_and_the_interrupt_key_ends_it() {
     let mut session = Session::start(

@@ -146,11 +146,13 @@ Signals:
   HUP, INT, QUIT and TERM end becalm: the command gets them, no attempt follows, and becalm dies
   by the signal. So does a key of the terminal (^C), unless the command then succeeds: a script
   around becalm stops as it would without.
-  A further one, 300 ms later or more, kills what still runs without waiting for --kill-after.
+  A further one that becalm gets, 300 ms later or more, kills what still runs without waiting for
+  --kill-after. Keys are the command's alone while it has the terminal: what ignores ^C runs on.
   As the first process of a container becalm exits as the command did that was told.
   What becalm may not kill (a command that became another user's) it leaves, says so, and makes no
   other attempt.
-  USR1 and USR2 are handed to the command.
+  USR1 and USR2 are handed to the command. A signal that is ignored when becalm starts stays ignored
+  in the command, but for CHLD, CONT and PIPE.
   If becalm is killed (KILL), a process that it keeps beside a command, once that has run for 20 ms,
   ends the command's group in the same way: TERM, and KILL after --kill-after. On Linux it needs
   /proc.
