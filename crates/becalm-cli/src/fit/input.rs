@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
+use becalm_fit::log::STANDARD_INPUT;
+
 use crate::opened;
 use crate::usage::shown;
 
@@ -23,7 +25,7 @@ pub struct Input {
 pub fn open(path: &Path) -> Result<Input, String> {
     let is_standard = path == Path::new("-");
     let name = if is_standard {
-        "standard input".into()
+        STANDARD_INPUT.into()
     } else {
         shown(&path.display().to_string())
     };

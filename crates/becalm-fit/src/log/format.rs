@@ -424,6 +424,14 @@ mod tests {
                 "{packed}"
             );
         }
+        let piped = Format::of(
+            super::super::STANDARD_INPUT,
+            &[0x1f, 0x8b, 8],
+            true,
+            &Said::Nothing,
+        );
+        let piped = piped.unwrap_err().to_string();
+        assert!(piped.ends_with(": .. | zcat | becalm fit -"), "{piped}");
         let half = Format::written("$status").unwrap_err().to_string();
         assert!(
             half.starts_with("--log-format: it says no duration"),

@@ -39,7 +39,7 @@ pub use format::{Format, Said};
 pub use kind::Kind;
 pub use parts::Why;
 pub use reader::{Reader, Tally};
-pub use refusal::Refusal;
+pub use refusal::{Refusal, STANDARD_INPUT};
 pub use role::Role;
 pub use unit::Unit;
 pub use written::{ADVICE, ADVISED};

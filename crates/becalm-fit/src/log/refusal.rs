@@ -12,6 +12,8 @@ pub const AS_SAID: &str = "as --log-format says";
 /// The name of lines whose fields somebody named.
 pub const AS_NAMED: &str = "as --json-fields says";
 
+/// The name of what comes from no file: a command cannot read it again.
+pub const STANDARD_INPUT: &str = "standard input";
 /// The name of tables with a header.
 pub const TABLE: &str = "CSV";
 
@@ -108,6 +110,14 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { file, error } => write!(f, "cannot read {file}: {error}"),
+            Self::Packed {
+                file,
+                kind,
+                command,
+            } if file == STANDARD_INPUT => write!(
+                f,
+                "{file} is {kind}; unpack it before becalm: .. | {command} | becalm fit -"
+            ),
             Self::Packed {
                 file,
                 kind,
