@@ -269,3 +269,19 @@ fn a_moment_of_no_unit_and_an_end_before_its_start_are_named() {
         assert!(told.contains(part), "{told}");
     }
 }
+
+#[test]
+fn where_nothing_was_answered_well_that_is_the_reason() {
+    for statuses in [[500, 500], [500, 503], [503, 503]] {
+        let lines = requests(2_000).zip(statuses.into_iter().cycle());
+        let lines = lines.map(|((end, time), status)| {
+            let end = f64::from(BEGIN) + f64::from(end) / 1e3;
+            format!("{end:.3},0.{time:03},{status}\n")
+        });
+        let log = format!("end,duration,status\n{}", lines.collect::<String>());
+        let document = document(&place(&[("a.csv", &log)]), &["fit", "a.csv"]);
+        let codes = codes(&document);
+        assert!(codes.contains(&"none-served"), "{statuses:?}: {codes:?}");
+        assert!(!codes.contains(&"coarse-stamps"), "{statuses:?}: {codes:?}");
+    }
+}

@@ -243,7 +243,10 @@ fn unreadable(gathered: &Gathered, total: &Tally, options: Options) -> Vec<Warni
         });
     }
     let median = Duration::from_micros(gathered.median);
-    if gathered.step * COARSE > median && gathered.ends.answered > 0 {
+    let ends = gathered.ends;
+    if ends.answered + ends.refused > 0 && ends.answered == ends.failed {
+        warnings.push(Warning::NoneServed);
+    } else if gathered.step * COARSE > median && gathered.ends.answered > 0 {
         warnings.push(Warning::CoarseStamps {
             step: gathered.step,
             median,

@@ -22,6 +22,8 @@ pub enum Warning {
         /// What half of the requests take at most.
         median: Duration,
     },
+    /// No request was answered well, so that nobody knows how long one takes that is.
+    NoneServed,
     /// Lines could not be read: requests are missing that others found.
     UnreadLines {
         /// How many.
@@ -112,6 +114,7 @@ impl Warning {
         match self {
             Self::Sampled { .. } => "sampled",
             Self::CoarseStamps { .. } => "coarse-stamps",
+            Self::NoneServed => "none-served",
             Self::UnreadLines { .. } => "unread-lines",
             Self::TooFew { .. } => "too-few",
             Self::Abandoned { .. } => "abandoned",
@@ -132,6 +135,9 @@ impl Warning {
     }
 }
 
+const NONE_SERVED: &str = "no request was answered well, so that service times, workers and capacity are not known; fit a time at \
+                           which the service worked";
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -148,6 +154,7 @@ impl fmt::Display for Warning {
                 Human(*step),
                 Human(*median)
             ),
+            Self::NoneServed => f.write_str(NONE_SERVED),
             Self::UnreadLines { lines, share } => write!(
                 f,
                 "{lines} lines could not be read, {:.0} %: if they are requests, nobody can count what the others found, so that workers \
