@@ -285,3 +285,13 @@ fn where_nothing_was_answered_well_that_is_the_reason() {
         assert!(!codes.contains(&"coarse-stamps"), "{statuses:?}: {codes:?}");
     }
 }
+
+#[test]
+fn one_request_is_one_wherever_it_is_counted() {
+    let log = format!("start,duration,status\n{BEGIN}.011443,0.003389,200\n");
+    let output = becalm(place(&[("a.csv", &log)]).path(), None, &["fit", "a.csv"]);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("a.csv: 1 request in 2 lines"), "{text}");
+    assert!(text.contains("1 request says nothing"), "{text}");
+    assert!(!text.contains("1 requests"), "{text}");
+}

@@ -277,7 +277,12 @@ fn unreadable(gathered: &Gathered, total: &Tally, options: Options) -> Vec<Warni
             }
         } else {
             Warning::TooFew {
-                requests: known,
+                // All of them where even those are too few: one figure for one thing.
+                requests: if gathered.requests < LEAST {
+                    gathered.requests
+                } else {
+                    known
+                },
                 least: LEAST,
             }
         });

@@ -163,7 +163,8 @@ impl fmt::Display for Warning {
             ),
             Self::TooFew { requests, least } => write!(
                 f,
-                "{requests} requests say nothing; it takes {least} or more"
+                "{requests} request{} nothing; it takes {least} or more",
+                if *requests == 1 { " says" } else { "s say" }
             ),
             Self::Abandoned { share } => write!(
                 f,

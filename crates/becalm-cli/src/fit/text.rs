@@ -86,8 +86,8 @@ pub fn text(read: &Read, args: &Args, written: &[PathBuf], stream: Stream) -> St
         }
     }
     for (upstream, fitted) in &read.pools {
-        let requests = plain_count(fitted.requests);
-        let _ = writeln!(text, "pool {upstream}: {requests} requests");
+        let requests = counted(fitted.requests, "request");
+        let _ = writeln!(text, "pool {upstream}: {requests}");
         fit(&mut text, fitted, !is_drawn, stream);
     }
     if read.pools.is_empty() {
@@ -224,10 +224,10 @@ fn finer(read: &Read) -> BTreeMap<&'static str, &'static str> {
 /// What was read of a file.
 fn file(tally: &Tally) -> String {
     let mut text = format!(
-        "{}: {} requests in {} lines ({})",
+        "{}: {} in {} ({})",
         tally.file,
-        plain_count(tally.requests),
-        plain_count(tally.lines),
+        counted(tally.requests, "request"),
+        counted(tally.lines, "line"),
         tally.format
     );
     for sentence in asides(tally) {
@@ -276,6 +276,12 @@ pub fn asides(tally: &Tally) -> Vec<String> {
         ));
     }
     asides
+}
+
+/// `1 line`, `2 lines`.
+fn counted(count: u64, one: &str) -> String {
+    let more = if count == 1 { "" } else { "s" };
+    format!("{} {one}{more}", plain_count(count))
 }
 
 #[expect(clippy::cast_precision_loss)] // to be read
