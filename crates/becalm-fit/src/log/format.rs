@@ -104,7 +104,7 @@ impl Format {
 
     /// A format as nginx's `log_format`, Envoy's text format or gunicorn's `--access-logformat` writes it.
     pub fn written(text: &str) -> Result<Self, Refusal> {
-        let reads = Reads::Template(written::template(text)?);
+        let reads = Reads::Template(written::template(text)?.padded());
         Ok(Self::new(AS_SAID, reads))
     }
 

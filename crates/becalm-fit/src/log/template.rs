@@ -19,6 +19,9 @@ pub struct Template {
 struct Piece {
     field: Field,
     until: Box<[u8]>,
+    /// Whether this text begins within quotes, where columns may be padded: a blank outside of quotes stands for
+    /// several, too.
+    padded: Option<bool>,
 }
 
 /// What a field of a line says.
@@ -140,6 +143,7 @@ impl Template {
                     template.pieces.push(Piece {
                         field,
                         until: Box::default(),
+                        padded: None,
                     });
                 }
                 (Token::Text(text), Some(last)) => last.until = text.into(),
@@ -159,6 +163,17 @@ impl Template {
         self
     }
 
+    /// Takes several blanks for one, but in quotes: some programs pad their columns.
+    pub fn padded(mut self) -> Self {
+        let quotes = |text: &[u8]| memchr_iter(b'"', text).count();
+        let mut before = quotes(&self.before);
+        for piece in &mut self.pieces {
+            piece.padded = Some(before % 2 == 1);
+            before += quotes(&piece.until);
+        }
+        self
+    }
+
     /// The parts of a line.
     pub fn read<'a>(&self, line: &'a [u8]) -> Result<Parts<'a>, Why> {
         let mut rest = line.strip_prefix(&*self.before).ok_or(Why::Shape)?;
@@ -166,7 +181,8 @@ impl Template {
         for piece in &self.pieces {
             let end = piece.end(rest).ok_or(Why::Shape)?;
             piece.field.fill(&mut parts, &rest[..end])?;
-            rest = &rest[end + piece.until.len()..];
+            let behind = piece.behind(&rest[end..]).ok_or(Why::Shape)?;
+            rest = &rest[end + behind..];
         }
         if rest.is_empty() {
             Ok(parts)
@@ -177,6 +193,32 @@ impl Template {
 }
 
 impl Piece {
+    /// The length of what stands behind the field, at the front of this text.
+    #[inline]
+    fn behind(&self, text: &[u8]) -> Option<usize> {
+        let Some(mut is_quoted) = self.padded else {
+            return text.starts_with(&self.until).then_some(self.until.len());
+        };
+        let mut at = 0;
+        let mut was_blank = false;
+        for byte in &self.until {
+            is_quoted ^= *byte == b'"';
+            let is_blank = *byte == b' ' && !is_quoted;
+            if is_blank && was_blank {
+                continue;
+            }
+            if text.get(at) != Some(byte) {
+                return None;
+            }
+            at += 1;
+            while is_blank && text.get(at) == Some(&b' ') {
+                at += 1;
+            }
+            was_blank = is_blank;
+        }
+        Some(at)
+    }
+
     /// Where the field at the front of this text ends.
     #[inline]
     fn end(&self, text: &[u8]) -> Option<usize> {
@@ -193,7 +235,7 @@ impl Piece {
         memchr_iter(*first, &text[from..])
             .map(|at| from + at)
             .find(|at| {
-                text[at + 1..].starts_with(others)
+                self.behind(&text[*at..]).is_some()
                     && !(*first == b'"' && is_escaped(&text[..*at]))
                     && !(self.field.is_list() && goes_on(text, *at))
             })
@@ -384,6 +426,35 @@ mod tests {
                 assert_eq!(parts.duration, Some(10_000));
             }
         }
+    }
+
+    #[test]
+    fn padded_columns_have_several_blanks_for_one_but_in_quotes() {
+        let tokens = || {
+            vec![
+                Token::Field(Field::End),
+                text(" "),
+                Token::Field(Field::Duration(SECOND)),
+                text(" - \""),
+                Token::Field(Field::Method),
+                text(" "),
+                Token::Field(Field::Target),
+                text("\" "),
+                Token::Field(Field::Status),
+            ]
+        };
+        let exact = Template::new(tokens()).unwrap();
+        let padded = exact.clone().padded();
+        for line in [
+            "5.250      0.010 - \"GET /a\" 200",
+            "5.250 0.010   -  \"GET /a\"   200",
+        ] {
+            let parts = padded.read(line.as_bytes()).unwrap();
+            assert_eq!((parts.duration, parts.status), (Some(10_000), Some(200)));
+            assert!(exact.read(line.as_bytes()).is_err(), "{line}");
+        }
+        let quoted = b"5.250 0.010 - \"GET  /a\" 200";
+        assert_eq!(padded.read(quoted).unwrap().target, b" /a");
     }
 
     #[test]
