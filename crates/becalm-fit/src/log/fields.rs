@@ -10,6 +10,7 @@ use super::role::{ROLES, Role};
 use super::stamp::Stamp;
 use super::template::of_upstreams;
 use super::unit::{Unit, with_units};
+use super::whole;
 
 /// Names of members, and what each says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +87,13 @@ impl Fields {
         found.map(|it| &*it.path)
     }
 
+    /// The format that reads this line with a moment at its front, where no name says one.
+    pub(super) fn by_front(&self, line: &[u8]) -> Option<String> {
+        let duration = self.named.iter().find(|it| it.role == Role::Duration)?;
+        let unit = duration.unit.map_or("", Unit::name);
+        whole::format(line, &duration.path, unit, self.path(Role::Status)?)
+    }
+
     /// What this line is. One that has neither a duration nor a status is another remark of the program.
     pub fn line(&self, line: &[u8], names: &mut Names) -> Result<Line, Why> {
         let members = Members::of(line).ok_or(Why::Shape)?;
@@ -133,7 +141,7 @@ impl Fields {
         let left = text(Role::Left).starts_with("client_disconnected");
         let (status, client_left) = match &told {
             Some((text, _)) if matches!(&**text, "abandoned" | "aborted") => (None, true),
-            Some((text, _)) => (Some(status(text.as_bytes()).ok_or(Why::Status)?), left),
+            Some((text, _)) => (Some(status(code(text)).ok_or(Why::Status)?), left),
             None if left => (None, true),
             None => return Err(Why::Lacks(Role::Status)),
         };
@@ -210,6 +218,12 @@ fn moment(text: &str, unit: Option<Unit>) -> Result<Stamp, Why> {
     stamp.ok_or(Why::Moment)
 }
 
+/// A status without its phrase: `200 OK`.
+fn code(text: &str) -> &[u8] {
+    let code = text.split_once(' ').map_or(text, |(code, _)| code);
+    code.as_bytes()
+}
+
 fn is_number(text: &[u8]) -> bool {
     text.iter().all(|it| it.is_ascii_digit() || *it == b'.')
 }
@@ -268,6 +282,10 @@ mod tests {
             (
                 "start=ts:s,duration=took:us,status=code",
                 "lvl=info ts=5.25 took=17000 code=200",
+            ),
+            (
+                "start=ts:s,duration=took,status=code",
+                r#"{"ts":5.25,"took":"00:00:00.017","code":"404 Not Found"}"#,
             ),
             (
                 "start=ts:s,duration=took:us,status=code",

@@ -30,6 +30,7 @@ mod template;
 mod unit;
 mod unknown;
 mod w3c;
+mod whole;
 mod written;
 
 use std::io::Read;

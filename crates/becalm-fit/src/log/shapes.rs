@@ -3,6 +3,7 @@
 use super::fields::Fields;
 use super::members::Members;
 use super::role::Role;
+use super::whole;
 
 /// Paths, and what their values begin with.
 type Marks = &'static [(&'static str, &'static str)];
@@ -143,8 +144,9 @@ const STATUSES: [&str; 14] = [
 ];
 
 /// Which names of these lines may mean what: of the first that has most. Nothing of the line is in it but names that are in this file.
+/// `whole` are the lines with what stands in front of them, which may be a moment.
 /// `None` of lines that are no JSON and have neither a duration nor a status by a usual name.
-pub fn suggestion(lines: &[&[u8]]) -> Option<String> {
+pub fn suggestion(lines: &[&[u8]], whole: &[&[u8]]) -> Option<String> {
     let find = |line: &&[u8]| {
         let members = Members::of(line)?;
         let has = |path: &str| members.at(path).is_some();
@@ -164,6 +166,11 @@ pub fn suggestion(lines: &[&[u8]]) -> Option<String> {
     let (_, members, (moment, duration, status)) = best;
     let (Some((at, moment)), Some((duration, unit)), Some(status)) = (moment, duration, status)
     else {
+        if let Some(format) = whole.iter().find_map(|line| by_front(line)) {
+            return Some(format!(
+                "their moment stands at the front, without a name: --log-format '{format}' reads such lines"
+            ));
+        }
         let lacks = [
             (moment.is_none(), "moment"),
             (duration.is_none(), "duration"),
@@ -194,6 +201,16 @@ pub fn suggestion(lines: &[&[u8]]) -> Option<String> {
         text.push_str("; start= in place of end= if its moment is the beginning of a request");
     }
     Some(text)
+}
+
+/// The format that reads a line with a moment at its front, by usual names.
+fn by_front(line: &[u8]) -> Option<String> {
+    // Heroku's router; elsewhere that names a service.
+    let durations = DURATIONS.into_iter().chain([("service", "")]);
+    let pairs = durations.flat_map(|it| STATUSES.map(|status| (it, status)));
+    let mut formats =
+        pairs.filter_map(|((name, unit), status)| whole::format(line, name, unit, status));
+    formats.next()
 }
 
 impl Fields {
@@ -289,7 +306,7 @@ mod tests {
                 "no moment is found in it",
             ),
         ] {
-            let sentence = suggestion(&[line.as_bytes()]).expect(line);
+            let sentence = suggestion(&[line.as_bytes()], &[]).expect(line);
             assert!(
                 sentence.contains(part) && !sentence.contains("secret"),
                 "{sentence}"
@@ -301,18 +318,18 @@ mod tests {
             br#"{"ts":5.2,"latency":"17ms","code":200}"#,
             br#"{"ts":5.2,"code":200}"#,
         ];
-        let sentence = suggestion(&lines).expect("names");
+        let sentence = suggestion(&lines, &[]).expect("names");
         assert!(
             sentence.contains("end=ts,duration=latency,status=code;"),
             "{sentence}"
         );
         let nginx = br#"{"msec":"5.2","request_time":"17","status":"200"}"#;
-        let sentence = suggestion(&[nginx]).expect("names");
+        let sentence = suggestion(&[nginx], &[]).expect("names");
         assert!(
             sentence.contains("end=msec,duration=request_time:UNIT,status=status,"),
             "{sentence}"
         );
-        assert_eq!(suggestion(&[b"hello"]), None);
-        assert_eq!(suggestion(&[b"a=b c=d"]), None);
+        assert_eq!(suggestion(&[b"hello"], &[]), None);
+        assert_eq!(suggestion(&[b"a=b c=d"], &[]), None);
     }
 }

@@ -32,6 +32,16 @@ impl Unit {
         }
     }
 
+    /// Its name.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Seconds | Self::DecimalSeconds => "s",
+            Self::Millis => "ms",
+            Self::Micros => "us",
+            Self::Nanos => "ns",
+        }
+    }
+
     /// Microseconds of a decimal number in this unit; further digits are cut off.
     pub(super) fn micros(self, text: &[u8]) -> Option<u64> {
         match self {
@@ -49,10 +59,18 @@ pub fn has_point(text: &[u8]) -> bool {
     text == b"0" || text.contains(&b'.')
 }
 
-/// Microseconds of a text that says its units itself: `0.012s`, `17ms`, `1m2.5s`, as Go and protocol buffers write them.
+/// Microseconds of a text that says its units itself: `0.012s`, `17ms`, `1m2.5s`, as Go and protocol buffers write them,
+/// `00:00:00.012` of .NET, and `PT0.012S` of ISO 8601.
 pub fn with_units(text: &str) -> Option<u64> {
+    let text = text.trim();
+    if let Some(parts) = text.strip_prefix("PT") {
+        return with_letters(parts);
+    }
+    if text.contains(':') {
+        return as_clock(text);
+    }
     let mut sum = 0_u64;
-    let mut rest = text.trim();
+    let mut rest = text;
     if rest.is_empty() {
         return None;
     }
@@ -70,6 +88,33 @@ pub fn with_units(text: &str) -> Option<u64> {
         rest = behind;
     }
     Some(sum)
+}
+
+/// `1H2M3.5S`
+fn with_letters(text: &str) -> Option<u64> {
+    let parts = text.split_inclusive(|it: char| !it.is_ascii_digit() && it != '.');
+    let each = parts.map(|part| {
+        let (number, unit) = [("H", 3_600), ("M", 60), ("S", 1)]
+            .into_iter()
+            .find_map(|(letter, seconds)| Some((part.strip_suffix(letter)?, seconds)))?;
+        micros(number.as_bytes(), unit * SECOND)
+    });
+    let sum = each.reduce(|sum, more| sum?.checked_add(more?));
+    sum.flatten()
+}
+
+/// `1:02:03.5`
+fn as_clock(text: &str) -> Option<u64> {
+    let mut parts = text.split(':');
+    let mut sum = 0_u64;
+    for seconds in [3_600, 60, 1] {
+        let part = parts.next().filter(|it| !it.is_empty())?;
+        if seconds > 1 && part.contains('.') {
+            return None;
+        }
+        sum = sum.checked_add(micros(part.as_bytes(), seconds * SECOND)?)?;
+    }
+    parts.next().is_none().then_some(sum)
 }
 
 #[cfg(test)]
@@ -102,6 +147,20 @@ mod tests {
             ("17µs", Some(17)),
             ("1m2.5s", Some(62_500_000)),
             ("1h0m0.5s", Some(3_600_500_000)),
+            ("00:00:00.0123", Some(12_300)),
+            ("1:02:03.5", Some(3_723_500_000)),
+            ("PT0.012S", Some(12_000)),
+            ("PT1H2M3.5S", Some(3_723_500_000)),
+            ("00:00", None),
+            ("0.5:00:00", None),
+            ("1:00:00:00", None),
+            ("0:00:-1", None),
+            ("::1", None),
+            ("PT", None),
+            ("PT5", None),
+            ("PT1S2", None),
+            ("PT5MS", None),
+            ("PT5µ", None),
             ("17", None),
             ("", None),
             ("ms", None),

@@ -18,6 +18,7 @@ pub fn lacking(fields: &Fields, lines: &[(u64, &[u8])]) -> String {
         let has_names = bare.iter().any(|(_, line)| Members::of(line).is_some());
         has_names.then_some(bare)
     };
+    let whole = lines;
     let Some(lines) = Front::ALL.into_iter().find_map(bare) else {
         return "line 1 is neither JSON nor name=value".into();
     };
@@ -39,7 +40,17 @@ pub fn lacking(fields: &Fields, lines: &[(u64, &[u8])]) -> String {
     };
     let said = |role| fields.as_said(role);
     let sentence = match why {
-        Why::Lacks(role) => format!("has nothing at {}", said(role)),
+        Why::Lacks(role) => {
+            let lacks = format!("has nothing at {}", said(role));
+            let is_moment = matches!(role, Role::Start | Role::End);
+            let mut lines = whole.iter().filter(|_| is_moment);
+            match lines.find_map(|(_, line)| fields.by_front(line)) {
+                Some(format) => format!(
+                    "{lacks}; its moment stands at the front, without a name: --log-format '{format}' reads such lines"
+                ),
+                None => lacks,
+            }
+        }
         Why::Unit => format!(
             "has a number at {0}, and nothing says its unit: write {0}:s, :ms, :us or :ns",
             said(Role::Duration)
@@ -83,7 +94,7 @@ pub fn refusal(file: String, lines: &[&[u8]]) -> Refusal {
         if is_without_units(&bare) {
             return Refusal::WithoutUnits { file };
         }
-        if let names @ Some(_) = shapes::suggestion(&bare) {
+        if let names @ Some(_) = shapes::suggestion(&bare, lines) {
             return Refusal::Unknown { file, names };
         }
     }
@@ -124,4 +135,25 @@ fn is_without_units(lines: &[&[u8]]) -> bool {
     nginx().any(|text| read(text, |why| why == Some(Why::Unit)))
         || !nginx().any(|text| read(text, |why| why.is_none()))
             && apache.any(|text| read(text, |why| why.is_none()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_at_the_front_of_pairs_is_pointed_to_whether_fields_are_named_or_not() {
+        let line = b"2026-09-21T14:13:20.057580+00:00 heroku[router]: at=info connect=1ms service=31ms status=200 bytes=5";
+        let remedy =
+            "--log-format '%(asctime)s %(a)s service=%(M)sms status=%(s)s %(a)s' reads such lines";
+        let fields = Fields::said("end=time,duration=service:ms,status=status").unwrap();
+        let lacks = lacking(&fields, &[(1, line)]);
+        assert!(
+            lacks.contains("line 1 has nothing at end=time; its moment"),
+            "{lacks}"
+        );
+        assert!(lacks.contains(remedy), "{lacks}");
+        let refusal = refusal("a.log".into(), &[line]).to_string();
+        assert!(refusal.contains(remedy), "{refusal}");
+    }
 }
