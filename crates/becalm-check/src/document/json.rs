@@ -157,7 +157,13 @@ impl<'t> Left<'t> {
                 return None;
             }
         }
-        Some(all(self).drain(first..).collect())
+        if first > 0 {
+            return Some(all(self).drain(first..).collect());
+        }
+        // A list of millions is not copied.
+        let mut own = std::mem::take(all(self));
+        own.shrink_to_fit();
+        Some(own)
     }
 
     fn entry(&mut self, deep: usize) -> Option<(Key, Node)> {
