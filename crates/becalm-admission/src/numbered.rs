@@ -1,7 +1,7 @@
 //! When does the ticket of this number expire?
 //!
 //! A table with open addresses: a used ticket is looked for, kept and forgotten once each, and a tree would be a third of an
-//! arrival's cost. Numbers are sealed, so that nobody chooses them.
+//! arrival's cost. No client chooses a number, since they are sealed: none can crowd one part of the table.
 
 use alloc::vec::Vec;
 

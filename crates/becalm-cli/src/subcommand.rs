@@ -69,7 +69,7 @@ impl clap::Subcommand for Subcommand {
     }
 }
 
-/// A command line of which `run` is all, without the defaults that its help names.
+/// The command line with `run` as its only command. Its help would lack the defaults, which take time to make.
 pub fn run_alone() -> Command {
     let run = Command::new("run").defer(run::Args::augment_args);
     Command::new("becalm")

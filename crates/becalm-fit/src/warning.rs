@@ -22,7 +22,7 @@ pub enum Warning {
         /// What half of the requests take at most.
         median: Duration,
     },
-    /// No request was answered well, so that nobody knows how long one takes that is.
+    /// No request was answered well: the log does not say how long a good answer takes.
     NoneServed,
     /// Lines could not be read: requests are missing that others found.
     UnreadLines {

@@ -52,7 +52,7 @@ fn attempts_of_layers_that_know_nothing_of_each_other_multiply() {
         let recording = run(&scenario.behind(&layers[..many]), 1);
         let reached = total(&recording.services[0].arrived);
         let product = [1, 2, 6, 24][many];
-        // Of the calls that are under way at the end some are not repeated yet.
+        // The run ends before some calls have made all their attempts.
         let calls = total(&clients(&recording).calls);
         assert!(calls > 200 && reached <= calls * product, "{reached}");
         assert!(reached >= (calls - 5) * product, "{reached} of {calls}");

@@ -41,7 +41,7 @@ impl SplitMix64 {
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl SplitMix64 {
-    /// The generator of this seed after so many draws, which need not be drawn.
+    /// The generator of this seed after `draws` draws, without making them.
     #[must_use]
     pub const fn after(seed: u64, draws: u64) -> Self {
         Self(seed.wrapping_add(STEP.wrapping_mul(draws)))

@@ -96,8 +96,8 @@ mod tests {
     use becalm::rng::SplitMix64;
 
     use super::super::comments::blanked;
+    use super::super::drawn::Writer;
     use super::super::in_lines;
-    use super::super::json::tests::Writer;
     use super::super::yaml::{of_yaml, of_yaml_alone};
     use super::*;
 

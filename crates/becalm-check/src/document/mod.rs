@@ -3,6 +3,8 @@
 mod bounds;
 mod brackets;
 mod comments;
+#[cfg(test)]
+mod drawn;
 mod json;
 mod names_1_1;
 mod node;

@@ -33,7 +33,7 @@ pub fn findings(mappings: &[Mapping], judged: &[Judged]) -> Vec<Finding> {
     down.collect()
 }
 
-/// The same of layers together.
+/// What `--strict` fails for: a finding where the service was not seen to come back behind the layers together.
 pub fn finding(layers: &Layers, judged: &Judged) -> Option<Finding> {
     keep_down_together(layers, judged.code()?, &judged.evidence)
 }

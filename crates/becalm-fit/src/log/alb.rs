@@ -4,10 +4,11 @@
 //! is when the answer was made, and the request's creation stands behind it since 2018. Its trace id names an operation and
 //! not a request, so that it tells nothing of retries.
 
+use super::field::Field;
 use super::names::Names;
 use super::number::SECOND;
 use super::parts::{Line, Why};
-use super::template::{Field, Template};
+use super::template::Template;
 
 /// The fields of a line, with one space between them; a quoted one has `true`.
 pub const FIELDS: [(Field, bool); 23] = [

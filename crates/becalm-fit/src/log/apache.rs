@@ -3,8 +3,8 @@
 //! By <https://httpd.apache.org/docs/2.4/mod/mod_log_config.html>. `%t` is when a request came, `%D` microseconds. Before version 10
 //! Tomcat's `%D` are milliseconds (<https://tomcat.apache.org/tomcat-9.0-doc/config/valve.html>): its pattern is given with `%{ms}T`.
 
+use super::field::Field;
 use super::number::{MILLISECOND, SECOND};
-use super::template::Field;
 
 /// The line to write into Apache's configuration: its names say the units.
 pub const ADVICE: &str = "LogFormat \"start_us=%{usec}t duration_us=%D status=%>s client=%a id=%{X-Request-Id}i\" becalm";

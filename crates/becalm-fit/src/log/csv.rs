@@ -6,7 +6,7 @@ use super::names::Names;
 use super::number::{MILLISECOND, SECOND, micros, status};
 use super::parts::{Line, Parts, Why};
 use super::stamp::Stamp;
-use super::template::{duration, of_upstreams};
+use super::upstreams::{duration, of_upstreams};
 
 /// Which column says what, by the names in the header.
 #[derive(Debug, Clone, PartialEq, Eq)]

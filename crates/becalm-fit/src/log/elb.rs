@@ -5,8 +5,9 @@
 //! sum of three times.
 
 use super::alb;
+use super::field::Field;
 use super::number::SECOND;
-use super::template::{Field, Template};
+use super::template::Template;
 
 const PART: Field = Field::DurationPart(SECOND);
 

@@ -8,8 +8,8 @@ use super::number::{status, whole_number};
 use super::parts::{Line, Parts, Why, without_port};
 use super::role::{ROLES, Role};
 use super::stamp::Stamp;
-use super::template::of_upstreams;
 use super::unit::{Unit, with_units};
+use super::upstreams::of_upstreams;
 use super::whole;
 
 /// Names of members, and what each says.

@@ -5,13 +5,14 @@
 
 use serde_json::{Map, Value};
 
+use super::field::flags_say_left;
 use super::members;
 use super::names::Names;
 use super::number::{SECOND, micros, status, whole_number};
 use super::parts::{Line, Parts, Why, without_port, without_version};
 use super::stamp::Stamp;
-use super::template::{self, duration, flags_say_left, last_of, of_upstreams};
 use super::unit::{Unit, has_point, with_units};
+use super::upstreams::{self, duration, last_of, of_upstreams};
 
 /// What this line is.
 pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
@@ -81,7 +82,7 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
         ])),
         id: members.get(&id[..ids]),
         upstream: last_of(upstream),
-        retries: retries.max(template::retries(upstream)),
+        retries: retries.max(upstreams::retries(upstream)),
         ..Parts::default()
     };
     parts.line(names)

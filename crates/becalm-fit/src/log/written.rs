@@ -1,7 +1,8 @@
 //! Which format did somebody write down? nginx's `log_format`, Apache's, Envoy's, or gunicorn's.
 
+use super::field::Field;
 use super::number::{MILLISECOND, SECOND};
-use super::template::{Field, Template, Token, Unusable};
+use super::template::{Template, Token, Unusable};
 use super::{apache, directive};
 
 /// The line to write into nginx's configuration.

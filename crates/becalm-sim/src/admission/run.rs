@@ -121,7 +121,7 @@ impl Server {
             }
             _ => {}
         }
-        // An admission or a refusal changes nobody else's turn.
+        // An admission or a refusal leaves the turns of all others as they are.
         if self.looks <= now {
             self.look(fleet, now);
         }

@@ -20,7 +20,7 @@ impl Stream {
         Self::after(seed, entity, 0)
     }
 
-    /// The stream of this entity under this seed when so many were drawn from it: who counts its draws need not keep it.
+    /// The stream of this entity under this seed after `draws` draws. An entity that counts its draws need not keep its stream.
     #[inline]
     pub fn after(seed: u64, entity: u64, draws: u32) -> Self {
         let start = SplitMix64::new(seed).next_u64();

@@ -283,7 +283,7 @@ impl<T: Tracer> World<'_, T> {
         }
     }
 
-    /// The service hears that nobody wants a request any more.
+    /// The service hears that the caller has given a request up.
     fn cancel(&mut self, request: u32, target: usize, place: Place) {
         if place == Place::Travelling {
             self.requests[request].is_cancelled = true;

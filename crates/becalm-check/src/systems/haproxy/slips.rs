@@ -74,7 +74,7 @@ fn negated(reading: &mut Reading<'_>, line: &Line) -> bool {
     true
 }
 
-/// Whether the line is a `timeout`, of which what HAProxy refuses is told.
+/// Tells what HAProxy refuses of a line of `timeout`; `false` of another line.
 fn timeout(reading: &mut Reading<'_>, head: &str, line: &Line) -> bool {
     let (first, second) = (line.word(0), line.word(1));
     if first != "timeout" {

@@ -124,7 +124,7 @@ pub(super) struct Course<'a> {
     pub(super) report: &'a mut Report,
     pub(super) begun: Instant,
     pub(super) own_deadline: Option<Instant>,
-    /// The becalm above has gone, and the call has begun anew without it, after so many attempts.
+    /// After how many attempts the call began anew, because the becalm above it had gone.
     before: Option<u32>,
     /// That there is no place for hints was told.
     has_no_hints: bool,
