@@ -1,62 +1,30 @@
 //! Does a verdict hang on the horizon? A run that ends too soon is told as such, and never as metastable.
 
+mod drawn;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use becalm::{Budget, Policy};
 use becalm_sim::record::{Recording, Stopped};
-use becalm_sim::scenario::{
-    Arrivals, Distribution, Effect, Population, Scenario, Service, Trigger,
-};
+use becalm_sim::scenario::Scenario;
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::tune::{Space, tune};
 use becalm_sim::verdict::{Brief, Ruling, Runs, Thoroughness, rule, study_with};
 use becalm_sim::world;
+use drawn::{Drawn, any_scenario, seconds};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-const fn seconds(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
+/// Rules on drawn services.
+trait Ruled {
+    fn ruled(&self, after: u64, each: u32) -> Ruling;
+    fn small(&self, after: u64, each: u32) -> Ruling;
+    fn small_for(&self, after: Duration, each: u32) -> Ruling;
 }
 
-/// 200 requests per second can be served; a hang from 10 s on.
-#[derive(Debug, Clone)]
-struct Drawn {
-    load: f64,
-    queue: Option<u32>,
-    timeout_ms: u64,
-    policy: Policy,
-    hang_ms: u64,
-}
-
-impl Drawn {
-    fn scenario(&self, after: u64) -> Scenario {
-        let time = Distribution::Exponential(Duration::from_millis(20));
-        let service = Service::new("orders", 4, time);
-        let service = match self.queue {
-            Some(places) => service.queue(places),
-            None => service,
-        };
-        let clients = Population::new(
-            "users",
-            "orders",
-            Arrivals::Poisson(self.load),
-            self.policy.clone(),
-        )
-        .timeout(Duration::from_millis(self.timeout_ms));
-        let hang = Effect::Hang {
-            service: "orders".into(),
-        };
-        let trigger = Trigger::new(seconds(10), Duration::from_millis(self.hang_ms), hang);
-        let mut scenario = Scenario::new("drawn", Duration::ZERO)
-            .service(service)
-            .population(clients)
-            .trigger(trigger);
-        scenario.horizon = scenario.triggers_end() + seconds(after);
-        scenario
-    }
-
+impl Ruled for Drawn {
     fn ruled(&self, after: u64, each: u32) -> Ruling {
         ruled(&self.scenario(after), each)
     }
@@ -307,30 +275,6 @@ fn s3_figures_take_time_that_grows_with_the_runs_and_not_with_their_square() {
     assert!(study.contenders[0].value("latency_p99_ms").is_some());
     let took = begun.elapsed();
     assert!(took < seconds(40), "{took:?}");
-}
-
-fn any_scenario() -> impl Strategy<Value = Drawn> {
-    let policy = (1_u32..5, 0_u8..4, 0_u64..400).prop_map(|(attempts, budget, base)| {
-        let policy = Policy::default().attempts(attempts);
-        let policy = policy.base(Duration::from_millis(base));
-        match budget {
-            0 => policy,
-            1 => policy.budget(Budget::None),
-            2 => policy.budget(Budget::ratio(0.3).burst(2_000.0)),
-            _ => policy.budget(Budget::first_tries(0.5)),
-        }
-    });
-    let queue = prop_oneof![Just(None), (10_u32..1_000).prop_map(Some)];
-    let times = (50_u64..1_000, 200_u64..4_000);
-    (30.0..190.0, queue, times, policy).prop_map(|(load, queue, (timeout_ms, hang_ms), policy)| {
-        Drawn {
-            load,
-            queue,
-            timeout_ms,
-            policy,
-            hang_ms,
-        }
-    })
 }
 
 /// Of 10 drawn services none may; of 80 (`scripts/prove horizons`) one: a storm that chance ends after minutes.

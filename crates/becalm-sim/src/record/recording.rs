@@ -27,6 +27,8 @@ pub struct Recording {
     /// Why the run stopped before its end, where it did: then there is nothing else here but the
     /// events until then.
     pub stopped: Option<Stopped>,
+    /// What a [look](crate::world::Looks) was certain of, where the run ended for that: counts end there.
+    pub certain: Option<bool>,
 }
 
 /// What a population saw. Counts are per bucket of the moment in which a thing happened, but those

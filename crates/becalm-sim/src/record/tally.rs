@@ -80,6 +80,23 @@ impl PopulationTally {
         }
     }
 
+    /// What was counted in the buckets that are over; neither latencies nor reasons.
+    pub fn so_far(&self) -> PopulationRecord {
+        let record = &self.record;
+        PopulationRecord {
+            calls: record.calls.clone(),
+            first_tries: record.first_tries.clone(),
+            attempts: record.attempts.clone(),
+            hedges: record.hedges.clone(),
+            succeeded: record.succeeded.clone(),
+            succeeded_of: record.succeeded_of.clone(),
+            gave_up: record.gave_up.clone(),
+            timed_out: record.timed_out.clone(),
+            failed: record.failed.clone(),
+            ..PopulationRecord::default()
+        }
+    }
+
     /// The run is over, and so many calls are running.
     pub fn finish(mut self, under_way: u64) -> PopulationRecord {
         for (reason, count) in self.stops {
@@ -163,6 +180,11 @@ impl ServiceTally {
         }
         self.record.queue.push(self.longest);
         self.longest = self.queue;
+    }
+
+    /// What was counted in the buckets that are over.
+    pub fn so_far(&self) -> ServiceRecord {
+        self.record.clone()
     }
 
     /// The run is over, and so many requests are inside.

@@ -1,19 +1,14 @@
 //! How much capacity does it take where no policy helps?
 
-use crate::record::Recording;
 use crate::scenario::Scenario;
-use crate::verdict::{Runs, bottleneck, judge, longer, louder, percent, plain};
+use crate::verdict::{Runner, Runs, bottleneck, longer, louder, percent, plain};
 
 /// Shares of the capacity that first tries may take, the most first.
 const LADDER: [f64; 11] = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.05];
 
 /// Up to which load the scenario comes back from its triggers and from longer ones, in a sentence; a
 /// search by bisection. `scenario` has no retries.
-pub(super) fn sentence<R: Fn(&Scenario, u64) -> Recording + Sync>(
-    runs: &Runs<'_, R>,
-    scenario: &Scenario,
-    each: u32,
-) -> String {
+pub(super) fn sentence<R: Runner>(runs: &Runs<'_, R>, scenario: &Scenario, each: u32) -> String {
     const MORE: &str = "What it needs is capacity.";
     let Some(bottleneck) = bottleneck(scenario) else {
         return MORE.into();
@@ -23,10 +18,7 @@ pub(super) fn sentence<R: Fn(&Scenario, u64) -> Recording + Sync>(
     let taken = bottleneck.utilisation();
     let is_back = |share: f64| {
         let quieter = louder(scenario, share / taken);
-        let holds = |it: &Scenario| {
-            let back = runs.each(it, 0, each, |run| judge(it, run).holds());
-            back.into_iter().all(|it| it)
-        };
+        let holds = |it: &Scenario| runs.back(it, 0, 0..each).into_iter().all(|it| it);
         holds(&quieter) && holds(&longer(&quieter, 2.0))
     };
     let first = LADDER.partition_point(|share| !is_back(*share));

@@ -7,11 +7,10 @@ use super::found::{MOST_EVENTS, MOST_RUNS, Remedy, Step};
 use super::steps::{steps, unretried};
 use super::wording::{beyond_policy, found};
 use crate::change::changed;
-use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Plan, Verdict};
-use crate::verdict::{Ruling, Runs, Stress, TooMuch, judge, judgeable, rule};
-use crate::world::{self, Ceiling};
+use crate::verdict::{Ruling, Runner, Runs, Stress, TooMuch, judgeable, rule};
+use crate::world::Ceiling;
 
 /// Runs of a case that a step has to get through before it is ruled on.
 const FEW: u32 = 2;
@@ -27,8 +26,7 @@ const EACH: u32 = 10;
 /// A run that takes too much.
 pub fn find(scenario: &Scenario, plan: &Plan<'_>) -> Result<Remedy, TooMuch> {
     let ceiling = Ceiling::of(plan.memory);
-    let run = |scenario: &Scenario, seed| world::run_within(scenario, seed, &ceiling);
-    find_with(run, scenario, plan)
+    find_with(&ceiling, scenario, plan)
 }
 
 /// Looks for it with this way to run a scenario. Equal seeds find the same, on any number of threads.
@@ -37,7 +35,7 @@ pub fn find(scenario: &Scenario, plan: &Plan<'_>) -> Result<Remedy, TooMuch> {
 ///
 /// As [`find`].
 pub fn find_with(
-    run: impl Fn(&Scenario, u64) -> Recording + Sync,
+    run: impl Runner,
     scenario: &Scenario,
     plan: &Plan<'_>,
 ) -> Result<Remedy, TooMuch> {
@@ -72,7 +70,7 @@ struct Search<'a, R> {
 #[derive(Debug, Clone, Copy)]
 struct Case(Option<usize>);
 
-impl<R: Fn(&Scenario, u64) -> Recording + Sync> Search<'_, R> {
+impl<R: Runner> Search<'_, R> {
     fn remedy(&self) -> (Option<(Step, Ruling)>, String) {
         let none = changed(self.scenario.clone(), &unretried(self.scenario));
         let cases: Vec<Case> = std::iter::once(Case(None))
@@ -147,9 +145,7 @@ impl<R: Fn(&Scenario, u64) -> Recording + Sync> Search<'_, R> {
             None => Some(scenario),
             Some(index) => worse.get(index).map(|it| &it.scenario),
         };
-        scenario.map_or_else(Vec::new, |it| {
-            self.runs.each(it, 0, runs, |run| judge(it, run).holds())
-        })
+        scenario.map_or_else(Vec::new, |it| self.runs.back(it, 0, 0..runs))
     }
 
     /// What is worse in a case.

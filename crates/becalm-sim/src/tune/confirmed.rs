@@ -1,9 +1,8 @@
 //! What is a policy worth in runs that had no part in its choice?
 
-use crate::record::Recording;
 use crate::search::{Mean, Proportion};
 use crate::study::{Figure, figure};
-use crate::verdict::Runs;
+use crate::verdict::{Runner, Runs};
 
 use super::trial::{Cost, Trial};
 
@@ -37,11 +36,7 @@ const FRESH: u64 = 1 << 20;
 
 impl Confirmed {
     /// By so many fresh runs of each case.
-    pub(super) fn of<R: Fn(&crate::scenario::Scenario, u64) -> Recording + Sync>(
-        trial: &Trial,
-        runs: &Runs<'_, R>,
-        each: u32,
-    ) -> Self {
+    pub(super) fn of<R: Runner>(trial: &Trial, runs: &Runs<'_, R>, each: u32) -> Self {
         let (costs, lost) = trial.run(runs, FRESH, each);
         let mean = |of: &dyn Fn(&Cost) -> f64| {
             let values: Vec<f64> = costs.iter().map(of).collect();

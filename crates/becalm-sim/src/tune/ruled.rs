@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 use std::slice::from_ref;
 use std::time::Duration;
 
-use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::Verdict;
-use crate::verdict::{Ruling, Runs, is_bounded, longer_for_all, rule};
+use crate::verdict::{Ruling, Runner, Runs, is_bounded, longer_for_all, rule};
 
 /// The verdicts that a study with as many runs and the same seed gives; `None` where nothing bounds a service.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,7 +21,7 @@ pub struct Ruled {
 }
 
 /// The ruling of a study.
-pub(super) fn ruling<R: Fn(&Scenario, u64) -> Recording + Sync>(
+pub(super) fn ruling<R: Runner>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     each: u32,
@@ -31,7 +30,7 @@ pub(super) fn ruling<R: Fn(&Scenario, u64) -> Recording + Sync>(
 }
 
 /// The last ruling on a scenario: its runs become no longer, so that the horizon that it asks for is looked for.
-pub(super) fn last_ruling<R: Fn(&Scenario, u64) -> Recording + Sync>(
+pub(super) fn last_ruling<R: Runner>(
     mut scenario: Scenario,
     runs: &Runs<'_, R>,
     each: u32,
@@ -41,7 +40,7 @@ pub(super) fn last_ruling<R: Fn(&Scenario, u64) -> Recording + Sync>(
 }
 
 /// The scenario with runs that are as long as those of a study of it, where their length is not the user's choice.
-pub(super) fn long_enough<R: Fn(&Scenario, u64) -> Recording + Sync>(
+pub(super) fn long_enough<R: Runner>(
     mut scenario: Scenario,
     runs: &Runs<'_, R>,
     each: u32,

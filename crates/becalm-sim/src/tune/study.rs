@@ -3,11 +3,10 @@
 use becalm::Policy;
 
 use crate::change::changed;
-use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Plan, Study};
-use crate::verdict::{Brief, Runs, Survival, TooMuch, is_bounded};
-use crate::world::{self, Ceiling};
+use crate::verdict::{Brief, Runner, Runs, Survival, TooMuch, is_bounded};
+use crate::world::Ceiling;
 
 use super::candidates::{Tried, candidates};
 use super::choice::{Choice, Tuned};
@@ -68,8 +67,7 @@ pub fn tune(
     build: impl Fn(&Policy) -> Scenario,
 ) -> Result<Tuning, TooMuch> {
     let ceiling = Ceiling::of(plan.memory);
-    let run = |scenario: &Scenario, seed| world::run_within(scenario, seed, &ceiling);
-    tune_with(run, brief, space, given, plan, build)
+    tune_with(&ceiling, brief, space, given, plan, build)
 }
 
 /// Looks for a policy with this way to run a scenario. Equal seeds give equal answers, on any number
@@ -79,7 +77,7 @@ pub fn tune(
 ///
 /// It would take more than it may: what makes it so large.
 pub fn tune_with(
-    run: impl Fn(&Scenario, u64) -> Recording + Sync,
+    run: impl Runner,
     brief: &Brief,
     space: &Space,
     given: &Policy,
@@ -173,7 +171,7 @@ pub fn tune_with(
 }
 
 /// The policies that are left after all rounds, with what they came to.
-fn tuned<R: Fn(&Scenario, u64) -> Recording + Sync>(
+fn tuned<R: Runner>(
     policies: &[Tried],
     trials: &mut [Trial],
     effort: &Effort<'_>,

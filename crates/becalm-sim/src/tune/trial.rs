@@ -5,7 +5,7 @@ use crate::record::{Histogram, Recording, total};
 use crate::scenario::{Phases, Scenario};
 use crate::search::Proportion;
 use crate::verdict::{
-    Outcome, Runs, Stress, first_tries, is_bounded, judge, millis, open_calls, ratio,
+    Outcome, Runner, Runs, Stress, first_tries, is_bounded, judge, millis, open_calls, ratio,
 };
 
 use super::halving::Round;
@@ -74,11 +74,7 @@ impl Trial {
     }
 
     /// Runs the scenario and its worse cases, and says what is known by now.
-    pub(super) fn attempt<R: Fn(&Scenario, u64) -> Recording + Sync>(
-        &mut self,
-        runs: &Runs<'_, R>,
-        round: Round,
-    ) -> Objectives {
+    pub(super) fn attempt<R: Runner>(&mut self, runs: &Runs<'_, R>, round: Round) -> Objectives {
         let (costs, lost) = self.run(runs, round.number, round.runs);
         for cost in costs {
             self.cost.add(&cost);
@@ -101,7 +97,7 @@ impl Trial {
     ///
     /// Only whether it comes back is asked of the worse cases: their load and their latency are not
     /// what the client lives with. Nothing is lost where nothing bounds a service.
-    pub(super) fn run<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    pub(super) fn run<R: Runner>(
         &self,
         runs: &Runs<'_, R>,
         series: u64,
@@ -122,7 +118,7 @@ impl Trial {
         for (case, worse) in (1..).zip(&self.worse) {
             let worse = &worse.scenario;
             let series = series + case * CASE;
-            lost.extend(runs.each(worse, series, each, |it| !judge(worse, it).holds()));
+            lost.extend(runs.back(worse, series, 0..each).into_iter().map(|it| !it));
         }
         (costs, Proportion::of(lost))
     }

@@ -38,7 +38,7 @@ pub struct Thoroughness {
     /// clients. Default yes.
     ///
     /// The runs of searches and of the map are shorter than the scenario's: what is not back within
-    /// half of the time after its triggers, or 20 s if that is more, is not survived.
+    /// half of the time after its triggers, or 20 s if that is more, is not survived. They end sooner where that is certain.
     pub searches: bool,
     /// How fine a phase map is drawn. Default 7 lengths by 6 loads, 2 runs each.
     pub map: Option<Resolution>,

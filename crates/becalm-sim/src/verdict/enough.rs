@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::record::Recording;
 use crate::scenario::Scenario;
 
 use super::judge::judge;
 use super::later::{Later, beyond, whole};
 use super::outcome::Outcome;
+use super::runner::Runner;
 use super::runs::Runs;
 use super::variation::is_too_much;
 
@@ -17,7 +17,7 @@ pub(super) const LONGEST: Duration = Duration::from_secs(600);
 /// Runs all again with the horizon that is foretold to be enough, and with longer ones while the verdict is still open: a
 /// horizon that is asked for has been tried with the same seeds. None is asked for where none up to [`LONGEST`] will do, and
 /// where the runs would take too much.
-pub(super) fn enough<R: Fn(&Scenario, u64) -> Recording + Sync>(
+pub(super) fn enough<R: Runner>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     outcomes: &[Outcome],

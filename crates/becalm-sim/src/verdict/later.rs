@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use crate::record::Recording;
 use crate::scenario::{Phases, Scenario};
 use crate::search::Proportion;
 
 use super::judge::judge;
 use super::outcome::{Outcome, recovery_times};
+use super::runner::Runner;
 use super::runs::Runs;
 use super::variation::{RESPITE, is_recorded, prolonged};
 
@@ -37,7 +37,7 @@ pub struct Later {
 const FEW: usize = 2;
 
 /// Lets runs go on beyond the end of their scenario, where that may change the verdict.
-pub(super) fn beyond<R: Fn(&Scenario, u64) -> Recording + Sync>(
+pub(super) fn beyond<R: Runner>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     outcomes: &[Outcome],
@@ -46,7 +46,7 @@ pub(super) fn beyond<R: Fn(&Scenario, u64) -> Recording + Sync>(
 }
 
 /// Lets the runs go on that were not back. `None` where all were.
-pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
+pub(super) fn later<R: Runner>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     outcomes: &[Outcome],
@@ -99,7 +99,7 @@ pub(super) fn later<R: Fn(&Scenario, u64) -> Recording + Sync>(
 
 /// Lets some runs go on where all were back, soon before their end: a storm may come later, as delays grow. `None` where none is
 /// down then.
-fn falls<R: Fn(&Scenario, u64) -> Recording + Sync>(
+fn falls<R: Runner>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     outcomes: &[Outcome],

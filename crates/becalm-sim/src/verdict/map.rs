@@ -1,12 +1,11 @@
 //! Under which load and after which trigger does a service stay down?
 
-use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::search::Proportion;
 use crate::study::{Chart, ChartKind};
 
-use super::judge::judge;
 use super::load::bottleneck;
+use super::runner::Runner;
 use super::runs::Runs;
 use super::variation::{longer, louder};
 
@@ -26,7 +25,7 @@ pub struct Resolution {
 ///
 /// As in the searches, what is worse is taken to be survived less: where no run came back from a lower load, none of
 /// a higher one is run; where all did from a longer trigger, none of a shorter one. Along the edge between the two every cell is run.
-pub fn phase_map<R: Fn(&Scenario, u64) -> Recording + Sync>(
+pub fn phase_map<R: Runner>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     resolution: Resolution,
@@ -61,8 +60,8 @@ pub fn phase_map<R: Fn(&Scenario, u64) -> Recording + Sync>(
                 (_, true) => 0.0,
                 _ => {
                     let cell = longer(&loaded, factors[column]);
-                    let lost = runs.each(&cell, 0, each, |it| !judge(&cell, it).holds());
-                    Proportion::of(lost).share()
+                    let back = runs.back(&cell, 0, 0..each);
+                    Proportion::of(back.into_iter().map(|it| !it)).share()
                 }
             };
         }

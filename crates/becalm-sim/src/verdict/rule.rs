@@ -12,6 +12,7 @@ use super::later::beyond;
 use super::load::{Bottleneck, bottleneck, is_bounded};
 use super::outcome::Outcome;
 use super::ruling::Ruling;
+use super::runner::Runner;
 use super::runs::Runs;
 use super::stress::{Stress, Worse};
 use super::variation::calm;
@@ -34,16 +35,12 @@ const CALM: u32 = 3;
 ///
 /// Where nothing bounds a service there is no storm to rule on, and no worse case to ask about: the
 /// evidence then says what retries bring, and what they cost.
-pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
-    scenario: &Scenario,
-    runs: &Runs<'_, R>,
-    each: u32,
-) -> Ruling {
+pub fn rule<R: Runner>(scenario: &Scenario, runs: &Runs<'_, R>, each: u32) -> Ruling {
     rule_watching(scenario, runs, each, is_bounded(scenario), |_| ()).0
 }
 
 /// As [`rule`], where a verdict is asked for, and what is watched of the first run.
-pub(super) fn rule_watching<R: Fn(&Scenario, u64) -> Recording + Sync, T: Send>(
+pub(super) fn rule_watching<R: Runner, T: Send>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     each: u32,

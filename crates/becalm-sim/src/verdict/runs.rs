@@ -10,8 +10,12 @@ use crate::engine::parallel::{Permits, each_in_order, each_in_order_telling};
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Plan, Verdict};
-use crate::world::Stopped;
+use crate::world::{Looks, Sight, Stopped};
 
+use super::certain::{comes_back, judge_until, times};
+use super::judge::judge;
+use super::outcome::Outcome;
+use super::runner::Runner;
 use super::too_much::TooMuch;
 
 /// Runs a scenario once under a seed: [`world::run`](crate::world::run), or what a test puts in its
@@ -35,7 +39,7 @@ pub struct Runs<'a, R = Run> {
     too_much: OnceLock<TooMuch>,
 }
 
-impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
+impl<'a, R: Runner> Runs<'a, R> {
     /// Runs by this function under this plan.
     pub const fn new(run: R, plan: &'a Plan<'a>) -> Self {
         Self {
@@ -80,8 +84,30 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         judge: impl Fn(&Recording) -> T + Sync,
     ) -> Vec<T> {
         let seeds = runs.map(|index| seed(self.plan.seed, series, index));
-        self.made(scenario, &seeds.collect::<Vec<_>>(), true, |_, it| {
-            judge(it)
+        let seeds = seeds.collect::<Vec<_>>();
+        self.made((scenario, None), &seeds, true, |_, it| judge(it))
+    }
+
+    /// In which of those runs of the series that have these places the service comes back. A run ends when that is certain.
+    pub fn back(&self, scenario: &Scenario, series: u64, runs: Range<u32>) -> Vec<bool> {
+        let look = |seen: &Sight<'_>| comes_back(scenario, seen);
+        let looks = Looks::at(times(scenario), &look);
+        let seeds = runs.map(|index| seed(self.plan.seed, series, index));
+        let seeds = seeds.collect::<Vec<_>>();
+        self.made((scenario, Some(&looks)), &seeds, true, |_, it| {
+            let certain = it.certain;
+            certain.unwrap_or_else(|| judge(scenario, it).holds())
+        })
+    }
+
+    /// As [`each`](Self::each) of series 0; a run ends when the service is certain to come back.
+    pub(super) fn each_until_back(&self, scenario: &Scenario, runs: u32) -> Vec<Outcome> {
+        let look = |seen: &Sight<'_>| comes_back(scenario, seen).filter(|is_back| *is_back);
+        let looks = Looks::at(times(scenario), &look);
+        let seeds = (0..runs).map(|index| seed(self.plan.seed, 0, index));
+        let seeds = seeds.collect::<Vec<_>>();
+        self.made((scenario, Some(&looks)), &seeds, true, |_, it| {
+            judge_until(scenario, it)
         })
     }
 
@@ -96,7 +122,7 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
     ) -> (Vec<T>, Option<U>) {
         let seeds = (0..runs).map(|index| seed(self.plan.seed, 0, index));
         let both = |seed, it: &Recording| (judge(it), (seed == self.plan.seed).then(|| watch(it)));
-        let made = self.made(scenario, &seeds.collect::<Vec<_>>(), true, both);
+        let made = self.made((scenario, None), &seeds.collect::<Vec<_>>(), true, both);
         let (all, mut watched): (Vec<T>, Vec<Option<U>>) = made.into_iter().unzip();
         (all, watched.iter_mut().find_map(Option::take))
     }
@@ -111,9 +137,8 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
     ) -> Vec<T> {
         self.announce(places.len() as u64);
         let seeds = places.iter().map(|place| seed(self.plan.seed, 0, *place));
-        self.made(scenario, &seeds.collect::<Vec<_>>(), false, |_, it| {
-            judge(it)
-        })
+        let seeds = seeds.collect::<Vec<_>>();
+        self.made((scenario, None), &seeds, false, |_, it| judge(it))
     }
 
     /// Does parts of a study side by side, as many as there are threads, and returns what they gave in their order: within a part each
@@ -141,7 +166,7 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
 
     fn made<T: Send>(
         &self,
-        scenario: &Scenario,
+        (scenario, looks): (&Scenario, Option<&Looks<'_>>),
         seeds: &[u64],
         refuses: bool,
         judge: impl Fn(u64, &Recording) -> T + Sync,
@@ -151,7 +176,10 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
             if self.too_much.get().is_some() {
                 return Some(judge(*seed, &Recording::default()));
             }
-            let recording = (self.run)(scenario, *seed);
+            let recording = match looks {
+                Some(looks) => self.run.run_until(scenario, *seed, looks),
+                None => self.run.run(scenario, *seed),
+            };
             if recording.stopped == Some(Stopped::Crowded) {
                 // It is made again; what it did so far depends on the others.
                 is_crowded.store(true, Ordering::Relaxed);

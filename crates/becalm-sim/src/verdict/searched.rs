@@ -1,12 +1,12 @@
 //! What do searches find of several contenders, all of them side by side?
 
-use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::Chart;
 
 use super::brief::Thoroughness;
 use super::map::phase_map;
 use super::ruling::Ruling;
+use super::runner::Runner;
 use super::runs::Runs;
 use super::survival::{Survival, Survived};
 use super::variation::hurried;
@@ -30,7 +30,7 @@ enum Part {
 }
 
 /// Searches of each contender, in their order: a search waits for its own runs, and for no other search.
-pub(super) fn searched<R: Fn(&Scenario, u64) -> Recording + Sync>(
+pub(super) fn searched<R: Runner>(
     ruled: &[(&Scenario, &Ruling)],
     runs: &Runs<'_, R>,
     each: u32,

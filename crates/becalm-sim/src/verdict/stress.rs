@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use crate::record::Recording;
 use crate::scenario::{Effect, Scenario, Trigger, scaled};
 use crate::search::Proportion;
 
-use super::judge::judge;
 use super::later::later;
 use super::load::bottleneck;
 use super::outcome::Outcome;
+use super::runner::Runner;
 use super::runs::Runs;
 use super::variation::{longer, louder};
 
@@ -100,13 +99,9 @@ impl Stress {
 
     /// Runs it this many times, with the seeds of the scenario itself: what differs is the case alone. No file
     /// and no flag says how long, so that runs which are not back go on.
-    pub(super) fn suffered<R: Fn(&Scenario, u64) -> Recording + Sync>(
-        &self,
-        runs: &Runs<'_, R>,
-        each: u32,
-    ) -> Worse {
+    pub(super) fn suffered<R: Runner>(&self, runs: &Runs<'_, R>, each: u32) -> Worse {
         let scenario = &self.scenario;
-        let outcomes = runs.each(scenario, 0, each, |it| judge(scenario, it));
+        let outcomes = runs.each_until_back(scenario, each);
         let back = Proportion::of(outcomes.iter().map(Outcome::holds));
         let later = later(scenario, runs, &outcomes);
         Worse {

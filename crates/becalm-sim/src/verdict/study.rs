@@ -8,7 +8,7 @@ use crate::change::Candidate;
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Contender, Foretold, Plan, Study, Verdict};
-use crate::world::{self, Ceiling};
+use crate::world::Ceiling;
 
 use super::answer;
 use super::brief::{Brief, Thoroughness};
@@ -20,6 +20,7 @@ use super::load::is_bounded;
 use super::outcome::Outcome;
 use super::rule::rule_watching;
 use super::ruling::Ruling;
+use super::runner::Runner;
 use super::runs::Runs;
 use super::searched::{Found, searched};
 use super::service_charts::service_courses;
@@ -53,8 +54,7 @@ pub(crate) fn study_within(
     build: impl Fn(&Policy) -> Scenario,
 ) -> Result<Study, TooMuch> {
     let ceiling = Ceiling::of(plan.memory);
-    let run = |scenario: &Scenario, seed| world::run_within(scenario, seed, &ceiling);
-    study_with(run, brief, thoroughness, candidates, plan, build)
+    study_with(&ceiling, brief, thoroughness, candidates, plan, build)
 }
 
 /// Studies candidates with this way to run a scenario, and as thoroughly as this.
@@ -65,7 +65,7 @@ pub(crate) fn study_within(
 ///
 /// It would take more than it may: what makes it so large, or one of what does.
 pub fn study_with(
-    run: impl Fn(&Scenario, u64) -> Recording + Sync,
+    run: impl Runner,
     brief: &Brief,
     thoroughness: Thoroughness,
     candidates: &[Candidate],
@@ -136,7 +136,7 @@ pub fn study_with(
 type Seen = (Ruling, Option<(Course, Vec<ServiceCourse>)>);
 
 /// The ruling on each scenario, all of which become longer where they may and have to be.
-fn ruled<R: Fn(&Scenario, u64) -> Recording + Sync>(
+fn ruled<R: Runner>(
     candidates: &[Candidate],
     scenarios: &mut [Scenario],
     runs: &Runs<'_, R>,

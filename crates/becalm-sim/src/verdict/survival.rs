@@ -1,13 +1,12 @@
 //! How long an outage, and how much load, does a policy survive?
 
-use crate::record::Recording;
 use crate::scenario::{Arrivals, Population, Scenario};
 use crate::search::{Point, Proportion, Range, Threshold, find_beside};
 
 use super::capacity::open_calls;
-use super::judge::judge;
 use super::load::{bottleneck, is_bounded};
 use super::ruling::Ruling;
+use super::runner::Runner;
 use super::runs::Runs;
 use super::stress::By;
 use super::variation::{crowded, longer, louder};
@@ -89,7 +88,7 @@ pub struct Survival<'a, R> {
     known: Known,
 }
 
-impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Survival<'a, R> {
+impl<'a, R: Runner> Survival<'a, R> {
     /// A search that knows nothing yet.
     pub fn new(runs: &'a Runs<'a, R>, each: u32) -> Self {
         let known = Known::default();
@@ -170,8 +169,7 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Survival<'a, R> {
         let threshold = find_beside(&range, known, |factor, asked| {
             let varied = vary(scenario, factor);
             let series = series + u64::from(asked.point);
-            let back = runs.some(&varied, series, asked.runs, |it| judge(&varied, it).holds());
-            Proportion::of(back)
+            Proportion::of(runs.back(&varied, series, asked.runs))
         });
         Survived {
             threshold,

@@ -33,6 +33,7 @@ mod downstream;
 mod event;
 mod hedges;
 mod lane;
+mod looks;
 mod network;
 mod owners;
 mod pace;
@@ -61,6 +62,7 @@ pub(crate) use at_rest::{
     Part, at_rest, is_made_at_once, of_states, parts_at_most, parts_at_rest, recordings, sum,
 };
 pub use ceiling::Ceiling;
+pub use looks::{Looks, Sight};
 pub use trace::{Caller, Step, Traced};
 
 /// Runs a scenario once. Equal seeds leave equal recordings.
@@ -68,20 +70,30 @@ pub use trace::{Caller, Step, Traced};
 /// A scenario that is [not valid](Scenario::validate) leaves an empty one. The run takes whatever
 /// memory and time it needs; [`run_within`] bounds them.
 pub fn run(scenario: &Scenario, seed: u64) -> Recording {
-    run_with(scenario, seed, Silent, None)
+    run_with(scenario, seed, Silent, None, None)
 }
 
 /// Runs a scenario once, under a ceiling of memory and of events: a run that passes it stops, and
 /// leaves a recording that [says so](Recording::stopped) and is not to be judged. Otherwise the
 /// recording is that of [`run`].
 pub fn run_within(scenario: &Scenario, seed: u64, ceiling: &Ceiling) -> Recording {
-    run_with(scenario, seed, Silent, Some(ceiling))
+    run_with(scenario, seed, Silent, Some(ceiling), None)
+}
+
+/// As [`run_within`]; a run that is looked at ends where the look is [certain](Recording::certain).
+pub fn run_until(
+    scenario: &Scenario,
+    seed: u64,
+    ceiling: &Ceiling,
+    looks: &Looks<'_>,
+) -> Recording {
+    run_with(scenario, seed, Silent, Some(ceiling), Some(looks))
 }
 
 /// Runs a scenario once, and tells of every step of every call: for tests that replay the calls
 /// elsewhere. The recording is that of [`run`].
 pub fn run_traced(scenario: &Scenario, seed: u64, each: &mut dyn FnMut(Traced)) -> Recording {
-    run_with(scenario, seed, Told(each), None)
+    run_with(scenario, seed, Told(each), None, None)
 }
 
 fn run_with<T: Tracer>(
@@ -89,6 +101,7 @@ fn run_with<T: Tracer>(
     seed: u64,
     tracer: T,
     ceiling: Option<&Ceiling>,
+    looks: Option<&Looks<'_>>,
 ) -> Recording {
     let hold = ceiling.map(|it| Hold::new(it, scenario));
     let stopped = hold.as_ref().and_then(|it| it.stopped);
@@ -98,7 +111,7 @@ fn run_with<T: Tracer>(
         Plan::new(scenario)
     };
     match plan {
-        Some(plan) => World::new(&plan, seed, tracer, hold).run(),
+        Some(plan) => World::new(&plan, seed, tracer, hold).run(looks),
         None => Recording {
             stopped,
             ..Recording::default()

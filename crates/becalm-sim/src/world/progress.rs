@@ -14,6 +14,7 @@ use super::at_rest::OF_AN_EVENT;
 use super::ceiling::{Hold, STRIDE};
 use super::event::{Kind, parts, word};
 use super::lane::Lane;
+use super::looks::{Looks, Stops};
 use super::owners::Owners;
 use super::plan::{Plan, nanos};
 use super::slab::Slab;
@@ -71,6 +72,8 @@ pub(super) struct World<'a, T> {
     pub(super) until_look: usize,
     /// What the run holds of its ceiling, where it has one.
     pub(super) hold: Option<Hold<'a>>,
+    /// What who looked was certain of.
+    pub(super) certain: Option<bool>,
 }
 
 impl<'a, T: Tracer> World<'a, T> {
@@ -125,6 +128,7 @@ impl<'a, T: Tracer> World<'a, T> {
             header: String::new(),
             until_look: 0,
             hold,
+            certain: None,
         };
         world.make_services(seed);
         world.make_clients(seed);
@@ -132,11 +136,12 @@ impl<'a, T: Tracer> World<'a, T> {
         world
     }
 
-    pub(super) fn run(mut self) -> Recording {
-        let horizon = nanos(self.plan.scenario.horizon);
+    pub(super) fn run(mut self, looks: Option<&Looks<'_>>) -> Recording {
+        let mut stops = Stops::of(looks, self.plan.scenario);
+        let mut until = stops.next();
         let may_wait = self.plan.lines.iter().any(|line| line.may_wait);
         let mut until_asked = STRIDE;
-        loop {
+        'run: loop {
             until_asked -= 1;
             if until_asked == 0 {
                 if self.is_over() {
@@ -147,17 +152,21 @@ impl<'a, T: Tracer> World<'a, T> {
             let what = if let Some(what) = self.soon.pop() {
                 what
             } else {
-                match self.queue.pop() {
-                    Some(event) if event.at < horizon => {
-                        self.now = event.at;
-                        self.look_ahead();
-                        while event.at >= self.bucket_ends {
-                            self.close_bucket();
-                        }
-                        event.what
+                let Some(event) = self.queue.pop() else {
+                    break;
+                };
+                while event.at >= until {
+                    if stops.is_last() || self.is_certain(until, looks) {
+                        break 'run;
                     }
-                    _ => break,
+                    until = stops.next();
                 }
+                self.now = event.at;
+                self.look_ahead();
+                while event.at >= self.bucket_ends {
+                    self.close_bucket();
+                }
+                event.what
             };
             self.handle(what);
             if may_wait && self.woken.is_some() {
@@ -165,7 +174,12 @@ impl<'a, T: Tracer> World<'a, T> {
                 woken.drain(|call| soon.push(word(Kind::Woken, call, 0)));
             }
         }
-        self.record(horizon)
+        let ends = if self.certain.is_some() {
+            until
+        } else {
+            nanos(self.plan.scenario.horizon)
+        };
+        self.record(ends)
     }
 
     #[inline(always)]
@@ -206,7 +220,7 @@ impl<'a, T: Tracer> World<'a, T> {
     }
 
     #[cold]
-    fn close_bucket(&mut self) {
+    pub(super) fn close_bucket(&mut self) {
         for tally in &mut self.population_tallies {
             tally.close();
         }
@@ -221,7 +235,7 @@ impl<'a, T: Tracer> World<'a, T> {
         self.bucket_ends = self.bucket_ends.saturating_add(self.bucket_length);
     }
 
-    fn record(mut self, horizon: u64) -> Recording {
+    fn record(mut self, ends: u64) -> Recording {
         if let Some(stopped) = self.hold.as_ref().and_then(|it| it.stopped) {
             return Recording {
                 stopped: Some(stopped),
@@ -229,9 +243,7 @@ impl<'a, T: Tracer> World<'a, T> {
                 ..Recording::default()
             };
         }
-        while self.bucket_ends.saturating_sub(self.bucket_length) < horizon {
-            self.close_bucket();
-        }
+        self.close_buckets(ends);
         let mut under_way = vec![0; self.population_tallies.len()];
         for slot in (0..self.calls.len()).map(|at| &self.calls[at]) {
             if let (true, Source::Client { population, .. }) = (slot.is_taken(), slot.source) {
@@ -254,6 +266,7 @@ impl<'a, T: Tracer> World<'a, T> {
                 .collect(),
             services: services.map(|(tally, left)| tally.finish(left)).collect(),
             events: self.events,
+            certain: self.certain,
             stopped: None,
         }
     }

@@ -1,0 +1,99 @@
+//! When is it certain, before a run ends, whether the service comes back?
+//!
+//! A search asks its runs for nothing else, and what follows is most of what they cost: a storm that lasts, or a service that has been
+//! well for long.
+
+use std::time::Duration;
+
+use becalm::Policy;
+
+use crate::record::Recording;
+use crate::scenario::{Arrivals, Phases, Population, Scenario};
+use crate::world::Sight;
+
+use super::capacity::{hidden_capacity, open_calls};
+use super::judge::judge;
+use super::outcome::Outcome;
+
+/// Parts of the time after the triggers. A run is looked at at the end of each of them but the last.
+const PARTS: u32 = 10;
+/// The least time after the triggers with which a run is looked at, in windows of goodput.
+const WINDOWS: usize = 2;
+/// How many times what it can serve a service is offered that is certain to stay down. What comes back late is offered
+/// little more than that, as chance has it: of 500 runs of the catalogue at most 1.2 times.
+const FAR_TOO_MUCH: f64 = 1.25;
+
+/// When a run is looked at: never where a breaker, a throttle or a rate holds calls back, nor where calls come in bursts or were recorded.
+/// What comes once a guard lets go, and the next burst, are not seen before.
+pub(super) fn times(scenario: &Scenario) -> Vec<Duration> {
+    let holds_back =
+        |it: &Policy| it.breaker.is_some() || it.throttle.is_some() || it.rate.is_some();
+    let is_steady =
+        |it: &Population| !matches!(it.arrivals, Arrivals::Bursty { .. } | Arrivals::Trace(_));
+    let never = scenario.triggers.is_empty()
+        || policies(scenario).any(holds_back)
+        || !scenario.populations.iter().all(is_steady);
+    if never {
+        return Vec::new();
+    }
+    let end = scenario.triggers_end();
+    let part = scenario.horizon.saturating_sub(end) / PARTS;
+    let times = (1..PARTS).map(|parts| end.saturating_add(part * parts));
+    let is_enough = |it: &Duration| {
+        let phases = Phases::of(&until(scenario, *it));
+        phases.after.len() >= WINDOWS * phases.window
+    };
+    times.filter(is_enough).collect()
+}
+
+/// Whether the service is certain to come back, or certain not to.
+///
+/// It is back for good where it is as well as before the triggers, no call waits for another attempt, and its queues were empty: then nothing
+/// is left of the triggers. It stays down where it is offered far more than it can serve, nothing gets better, and retries alone can go on so
+/// by the formula of the [hidden capacity](hidden_capacity).
+pub(super) fn comes_back(scenario: &Scenario, seen: &Sight<'_>) -> Option<bool> {
+    let outcome = judge(&until(scenario, seen.at), seen.recording);
+    if outcome.holds() {
+        return (!seen.is_retrying && is_well(scenario, seen)).then_some(true);
+    }
+    let grows = !outcome.is_settling && outcome.pressure >= FAR_TOO_MUCH;
+    let goes_on = || hidden_capacity(scenario).is_some_and(|it| open_calls(scenario) > it);
+    (grows && goes_on()).then_some(false)
+}
+
+/// Says what happened to a run that may have ended when that was certain.
+pub(super) fn judge_until(scenario: &Scenario, recording: &Recording) -> Outcome {
+    let buckets = recording.populations.first().map_or(0, |it| it.calls.len());
+    match recording.certain {
+        Some(_) => {
+            let buckets = u32::try_from(buckets).unwrap_or(u32::MAX);
+            let at = scenario.bucket.saturating_mul(buckets);
+            judge(&until(scenario, at), recording)
+        }
+        None => judge(scenario, recording),
+    }
+}
+
+fn policies(scenario: &Scenario) -> impl Iterator<Item = &Policy> {
+    let variants = scenario.populations.iter().flat_map(|it| &it.variants);
+    let calls = scenario.services.iter().flat_map(|it| &it.calls);
+    let calls = calls.map(|it| &it.policy);
+    variants.map(|it| &it.policy).chain(calls)
+}
+
+fn until(scenario: &Scenario, horizon: Duration) -> Scenario {
+    Scenario {
+        horizon,
+        ..scenario.clone()
+    }
+}
+
+/// Whether every queue was empty for a bucket of the last window. A cache that a trigger emptied may still be filling.
+fn is_well(scenario: &Scenario, seen: &Sight<'_>) -> bool {
+    let window = Phases::of(&until(scenario, seen.at)).window;
+    let services = scenario.services.iter().zip(&seen.recording.services);
+    services.into_iter().all(|(service, record)| {
+        let last = record.queue.len().saturating_sub(window);
+        service.cache.is_none() && record.queue.iter().skip(last).any(|it| *it == 0)
+    })
+}

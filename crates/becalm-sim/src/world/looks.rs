@@ -1,0 +1,114 @@
+//! When may a run end before its horizon? When the one who looks at it is certain of what it asks.
+
+use std::time::Duration;
+
+use crate::engine::nanos;
+use crate::record::{PopulationTally, Recording, ServiceTally};
+use crate::scenario::Scenario;
+
+use super::progress::World;
+use super::state::{Phase, Stage};
+use super::trace::Tracer;
+
+/// Looks at a run.
+type Look<'l> = dyn Fn(&Sight<'_>) -> Option<bool> + Sync + 'l;
+
+/// Times at which a run is looked at, in order, and the one who looks: an answer ends the run.
+pub struct Looks<'l> {
+    times: Vec<Duration>,
+    look: &'l Look<'l>,
+}
+
+impl<'l> Looks<'l> {
+    /// At these times, the earliest first. Each is taken at the end of its last whole bucket.
+    pub fn at(times: Vec<Duration>, look: &'l Look<'l>) -> Self {
+        Self { times, look }
+    }
+}
+
+/// What is seen of a run that goes on.
+#[derive(Debug)]
+pub struct Sight<'s> {
+    /// How long it has gone on.
+    pub at: Duration,
+    /// What was counted until then; latencies and reasons are not there.
+    pub recording: &'s Recording,
+    /// Whether any call waits for an attempt or is beyond its first one.
+    pub is_retrying: bool,
+}
+
+/// When a run stops: to be looked at, and at its end.
+pub(super) struct Stops<'l> {
+    times: std::slice::Iter<'l, Duration>,
+    bucket: u64,
+    horizon: u64,
+    is_last: bool,
+}
+
+impl<'l> Stops<'l> {
+    pub fn of(looks: Option<&'l Looks<'_>>, scenario: &Scenario) -> Self {
+        let times = looks.map_or([].as_slice(), |it| &it.times);
+        Self {
+            times: times.iter(),
+            bucket: nanos(scenario.bucket).max(1),
+            horizon: nanos(scenario.horizon),
+            is_last: false,
+        }
+    }
+
+    /// The next time to stop at.
+    pub fn next(&mut self) -> u64 {
+        let time = self.times.next().map(|it| nanos(*it));
+        let time = time.map(|it| it / self.bucket * self.bucket);
+        let time = time.filter(|it| *it < self.horizon);
+        self.is_last = time.is_none();
+        time.unwrap_or(self.horizon)
+    }
+
+    /// Whether that was the end.
+    pub fn is_last(&self) -> bool {
+        self.is_last
+    }
+}
+
+impl<T: Tracer> World<'_, T> {
+    /// The run is looked at.
+    #[cold]
+    pub(super) fn is_certain(&mut self, at: u64, looks: Option<&Looks<'_>>) -> bool {
+        self.close_buckets(at);
+        let populations = self.population_tallies.iter().map(PopulationTally::so_far);
+        let services = self.service_tallies.iter().map(ServiceTally::so_far);
+        let recording = Recording {
+            bucket: self.plan.scenario.bucket,
+            populations: populations.collect(),
+            services: services.collect(),
+            events: self.events,
+            ..Recording::default()
+        };
+        let sight = Sight {
+            at: Duration::from_nanos(at),
+            recording: &recording,
+            is_retrying: self.is_retrying(),
+        };
+        self.certain = looks.and_then(|it| (it.look)(&sight));
+        self.certain.is_some()
+    }
+
+    fn is_retrying(&self) -> bool {
+        let slots = (0..self.calls.len()).map(|at| &self.calls[at]);
+        slots.filter(|it| it.is_taken()).any(|it| match it.stage {
+            Stage::Whole(place) => {
+                let call = self.wholes[place].as_ref();
+                it.phase != Phase::Running || call.is_some_and(|it| it.attempt_number() > 1)
+            }
+            Stage::Free | Stage::First(_) => false,
+        })
+    }
+
+    /// The buckets that are over by then.
+    pub(super) fn close_buckets(&mut self, by: u64) {
+        while self.bucket_ends.saturating_sub(self.bucket_length) < by {
+            self.close_bucket();
+        }
+    }
+}
