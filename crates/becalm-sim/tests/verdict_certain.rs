@@ -11,7 +11,7 @@ use becalm_sim::record::Recording;
 use becalm_sim::scenario::Scenario;
 use becalm_sim::study::Plan;
 use becalm_sim::verdict::{Runner, Runs, judge, longer, louder};
-use becalm_sim::world::{self, Ceiling, Looks};
+use becalm_sim::world::{self, Ceiling, Looks, Sight};
 use drawn::{any_scenario, seconds};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -39,7 +39,7 @@ impl Runner for &Twice {
         world::run(scenario, seed)
     }
 
-    fn run_until(&self, scenario: &Scenario, seed: u64, looks: &Looks<'_>) -> Recording {
+    fn run_until(&self, scenario: &Scenario, seed: u64, looks: &Looks<'_>) -> Option<Recording> {
         let early = world::run_until(scenario, seed, &self.ceiling, looks);
         let whole = world::run(scenario, seed);
         let holds = judge(scenario, &whole).holds();
@@ -62,7 +62,7 @@ impl Runner for &Twice {
                 is_beginning(&early, &whole);
             }
         }
-        early
+        Some(early)
     }
 }
 
@@ -150,4 +150,30 @@ fn storm() -> Policy {
     Policy::fixed(Duration::ZERO)
         .attempts(4)
         .budget(Budget::None)
+}
+
+/// At the end of a shorter scenario a run leaves what a run of that one does, and goes on as if nobody had looked.
+#[test]
+fn s4_a_run_that_goes_on_leaves_what_the_shorter_one_does() {
+    for name in ["metastable", "cache", "tiers"] {
+        let entry = find(name).expect("an entry");
+        let build = entry.scenario().expect("a scenario");
+        let shorter = build(&Parameters::of(entry.parameters), &storm());
+        let mut longer = shorter.clone();
+        longer.horizon += seconds(7);
+        let at_end = Mutex::new(None);
+        let look = |sight: &Sight<'_>| {
+            *at_end.lock().expect("no test panics with it") = Some(sight.recording.clone());
+            None
+        };
+        let looks = Looks::at_end_of(shorter.horizon, &look);
+        let whole = world::run_until(&longer, 5, &Ceiling::default(), &looks);
+        let at_end = at_end.into_inner().expect("no test panics with it");
+        assert_eq!(at_end, Some(world::run(&shorter, 5)), "{name}");
+        let unseen = world::run(&longer, 5);
+        assert_eq!(whole.events, unseen.events, "{name}");
+        assert_eq!(whole.services, unseen.services, "{name}");
+        assert_eq!(whole.populations[0].calls, unseen.populations[0].calls);
+        assert!(judge(&longer, &whole).holds() == judge(&longer, &unseen).holds());
+    }
 }

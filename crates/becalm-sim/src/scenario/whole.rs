@@ -89,6 +89,14 @@ impl Scenario {
         self
     }
 
+    /// The scenario with this horizon.
+    pub(crate) fn until(&self, horizon: Duration) -> Self {
+        Self {
+            horizon,
+            ..self.clone()
+        }
+    }
+
     /// The scenario with all its clients under this policy. What its services ask of each other keeps
     /// its own.
     #[must_use]

@@ -40,7 +40,7 @@ pub(super) fn times(scenario: &Scenario) -> Vec<Duration> {
     let part = scenario.horizon.saturating_sub(end) / PARTS;
     let times = (1..PARTS).map(|parts| end.saturating_add(part * parts));
     let is_enough = |it: &Duration| {
-        let phases = Phases::of(&until(scenario, *it));
+        let phases = Phases::of(&scenario.until(*it));
         phases.after.len() >= WINDOWS * phases.window
     };
     times.filter(is_enough).collect()
@@ -52,7 +52,7 @@ pub(super) fn times(scenario: &Scenario) -> Vec<Duration> {
 /// is left of the triggers. It stays down where it is offered far more than it can serve, nothing gets better, and retries alone can go on so
 /// by the formula of the [hidden capacity](hidden_capacity).
 pub(super) fn comes_back(scenario: &Scenario, seen: &Sight<'_>) -> Option<bool> {
-    let outcome = judge(&until(scenario, seen.at), seen.recording);
+    let outcome = judge(&scenario.until(seen.at), seen.recording);
     if outcome.holds() {
         return (!seen.is_retrying && is_well(scenario, seen)).then_some(true);
     }
@@ -68,7 +68,7 @@ pub(super) fn judge_until(scenario: &Scenario, recording: &Recording) -> Outcome
         Some(_) => {
             let buckets = u32::try_from(buckets).unwrap_or(u32::MAX);
             let at = scenario.bucket.saturating_mul(buckets);
-            judge(&until(scenario, at), recording)
+            judge(&scenario.until(at), recording)
         }
         None => judge(scenario, recording),
     }
@@ -81,16 +81,9 @@ fn policies(scenario: &Scenario) -> impl Iterator<Item = &Policy> {
     variants.map(|it| &it.policy).chain(calls)
 }
 
-fn until(scenario: &Scenario, horizon: Duration) -> Scenario {
-    Scenario {
-        horizon,
-        ..scenario.clone()
-    }
-}
-
 /// Whether every queue was empty for a bucket of the last window. A cache that a trigger emptied may still be filling.
 fn is_well(scenario: &Scenario, seen: &Sight<'_>) -> bool {
-    let window = Phases::of(&until(scenario, seen.at)).window;
+    let window = Phases::of(&scenario.until(seen.at)).window;
     let services = scenario.services.iter().zip(&seen.recording.services);
     services.into_iter().all(|(service, record)| {
         let last = record.queue.len().saturating_sub(window);

@@ -36,7 +36,7 @@ pub(super) fn enough<R: Runner>(
         if outcomes.len() < places.len() {
             return;
         }
-        let still = beyond(&longer, runs, &outcomes).filter(|it| it.is_open);
+        let still = beyond(&longer, runs, &outcomes, &[]).filter(|it| it.is_open);
         let Some(still) = still else {
             open.needs = Some(needs);
             return;

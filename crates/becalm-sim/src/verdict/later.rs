@@ -34,22 +34,25 @@ pub struct Later {
 }
 
 /// Runs that go on before it is believed that all of their kind end like them.
-const FEW: usize = 2;
+pub(super) const FEW: usize = 2;
 
 /// Lets runs go on beyond the end of their scenario, where that may change the verdict.
 pub(super) fn beyond<R: Runner>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     outcomes: &[Outcome],
+    went_on: &[Option<Outcome>],
 ) -> Option<Later> {
-    later(scenario, runs, outcomes).or_else(|| falls(scenario, runs, outcomes))
+    let later = later(scenario, runs, outcomes, went_on);
+    later.or_else(|| falls(scenario, runs, outcomes))
 }
 
-/// Lets the runs go on that were not back. `None` where all were.
+/// Lets the runs go on that were not back, but for those that did already. `None` where all were.
 pub(super) fn later<R: Runner>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     outcomes: &[Outcome],
+    went_on: &[Option<Outcome>],
 ) -> Option<Later> {
     let is_late = |(at, it): (u32, &Outcome)| (!it.holds()).then_some(at);
     let late: Vec<u32> = (0..).zip(outcomes).filter_map(is_late).collect();
@@ -71,7 +74,17 @@ pub(super) fn later<R: Runner>(
     let events = outcomes.iter().map(|it| it.events).max();
     let longer = prolonged(scenario, events.unwrap_or_default());
     let (few, rest) = late.split_at(late.len().min(FEW));
-    let of = |longer: &Scenario, these: &[u32]| runs.again(longer, these, |it| judge(longer, it));
+    let of = |longer: &Scenario, these: &[u32]| {
+        let known = |at: &u32| went_on.get(*at as usize).and_then(Option::as_ref);
+        let rest: Vec<u32> = these
+            .iter()
+            .copied()
+            .filter(|it| known(it).is_none())
+            .collect();
+        let mut all: Vec<Outcome> = these.iter().filter_map(known).cloned().collect();
+        all.extend(runs.again(longer, &rest, |it| judge(longer, it)));
+        all
+    };
     let went_on = longer.map(|longer| (of(&longer, few), longer));
     let Some((mut outcomes, longer)) = went_on.filter(|(outcomes, _)| !outcomes.is_empty()) else {
         // What was offered no more than it can serve may come back later, and no run has shown that it does not.

@@ -54,7 +54,10 @@ pub(super) fn rule_watching<R: Runner, T: Send>(
         Vec::new()
     };
     runs.announce(u64::from(each) * (1 + stresses.len() as u64) + u64::from(CALM.min(each)));
-    let (outcomes, watched) = runs.each_and_first(scenario, each, |it| judge(scenario, it), watch);
+    let goes_on = is_bounded && !is_beyond(bottleneck(scenario)) && !scenario.triggers.is_empty();
+    let (ran, watched) = runs.rulings(scenario, each, goes_on, watch);
+    let (outcomes, went_on): (Vec<Outcome>, Vec<_>) =
+        ran.into_iter().map(|it| (it.outcome, it.later)).unzip();
     let calm = if scenario.triggers.is_empty() {
         outcomes.clone()
     } else {
@@ -73,7 +76,7 @@ pub(super) fn rule_watching<R: Runner, T: Send>(
     };
     if is_bounded && !is_overloaded(&ruling) {
         let outcomes = &ruling.outcomes;
-        ruling.later = beyond(scenario, runs, outcomes);
+        ruling.later = beyond(scenario, runs, outcomes, &went_on);
         // A study that may make its runs longer looks itself.
         let is_asked = !scenario.goes_on || scenario.horizon >= LONGEST;
         if let Some(open) = ruling.later.as_mut().filter(|it| it.is_open && is_asked) {

@@ -9,9 +9,9 @@ pub trait Runner: Sync {
     /// To its end.
     fn run(&self, scenario: &Scenario, seed: u64) -> Recording;
 
-    /// Until a look is certain, or to its end where nobody can look.
-    fn run_until(&self, scenario: &Scenario, seed: u64, _looks: &Looks<'_>) -> Recording {
-        self.run(scenario, seed)
+    /// Until a look is certain. `None` where nobody can look.
+    fn run_until(&self, _: &Scenario, _: u64, _: &Looks<'_>) -> Option<Recording> {
+        None
     }
 }
 
@@ -26,7 +26,7 @@ impl Runner for &Ceiling {
         world::run_within(scenario, seed, self)
     }
 
-    fn run_until(&self, scenario: &Scenario, seed: u64, looks: &Looks<'_>) -> Recording {
-        world::run_until(scenario, seed, self, looks)
+    fn run_until(&self, scenario: &Scenario, seed: u64, looks: &Looks<'_>) -> Option<Recording> {
+        Some(world::run_until(scenario, seed, self, looks))
     }
 }

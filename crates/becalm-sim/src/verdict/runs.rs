@@ -14,13 +14,25 @@ use crate::world::{Looks, Sight, Stopped};
 
 use super::certain::{comes_back, judge_until, times};
 use super::judge::judge;
+use super::later::FEW;
 use super::outcome::Outcome;
 use super::runner::Runner;
 use super::too_much::TooMuch;
+use super::variation::prolonged;
 
 /// Runs a scenario once under a seed: [`world::run`](crate::world::run), or what a test puts in its
 /// place.
 pub type Run = fn(&Scenario, u64) -> Recording;
+
+/// What happened to a run, and what did in a scenario that goes on, where that was seen.
+#[derive(Debug, Clone)]
+pub(super) struct Ran {
+    pub outcome: Outcome,
+    pub later: Option<Outcome>,
+}
+
+/// With what was watched of it.
+type Watched<U> = (Ran, Option<U>);
 
 /// Runs scenarios under a plan, and counts.
 pub struct Runs<'a, R = Run> {
@@ -85,7 +97,8 @@ impl<'a, R: Runner> Runs<'a, R> {
     ) -> Vec<T> {
         let seeds = runs.map(|index| seed(self.plan.seed, series, index));
         let seeds = seeds.collect::<Vec<_>>();
-        self.made((scenario, None), &seeds, true, |_, it| judge(it))
+        let run = |seed| (self.run.run(scenario, seed), ());
+        self.made(scenario, &seeds, true, run, |_, it, ()| judge(it))
     }
 
     /// In which of those runs of the series that have these places the service comes back. A run ends when that is certain.
@@ -94,10 +107,16 @@ impl<'a, R: Runner> Runs<'a, R> {
         let looks = Looks::at(times(scenario), &look);
         let seeds = runs.map(|index| seed(self.plan.seed, series, index));
         let seeds = seeds.collect::<Vec<_>>();
-        self.made((scenario, Some(&looks)), &seeds, true, |_, it| {
+        let run = |seed| (self.looked_at(scenario, seed, &looks), ());
+        self.made(scenario, &seeds, true, run, |_, it, ()| {
             let certain = it.certain;
             certain.unwrap_or_else(|| judge(scenario, it).holds())
         })
+    }
+
+    fn looked_at(&self, scenario: &Scenario, seed: u64, looks: &Looks<'_>) -> Recording {
+        let until = self.run.run_until(scenario, seed, looks);
+        until.unwrap_or_else(|| self.run.run(scenario, seed))
     }
 
     /// As [`each`](Self::each) of series 0; a run ends when the service is certain to come back.
@@ -106,25 +125,71 @@ impl<'a, R: Runner> Runs<'a, R> {
         let looks = Looks::at(times(scenario), &look);
         let seeds = (0..runs).map(|index| seed(self.plan.seed, 0, index));
         let seeds = seeds.collect::<Vec<_>>();
-        self.made((scenario, Some(&looks)), &seeds, true, |_, it| {
-            judge_until(scenario, it)
-        })
+        let run = |seed| (self.looked_at(scenario, seed, &looks), ());
+        let judge = |_, it: &Recording, ()| judge_until(scenario, it);
+        self.made(scenario, &seeds, true, run, judge)
     }
 
-    /// As [`each`](Self::each) of series 0, and what is watched of the first run: to keep the recording of every run would cost
-    /// too much, and so would to make it again.
-    pub(super) fn each_and_first<T: Send, U: Send>(
+    /// What happens to each of series 0, and what is watched of the first of them: to keep the recording of every run would cost
+    /// too much, and so would to make it again. The first ones [go on](prolonged) where they are not back, if that is asked for.
+    pub(super) fn rulings<U: Send>(
         &self,
         scenario: &Scenario,
         runs: u32,
-        judge: impl Fn(&Recording) -> T + Sync,
+        go_on: bool,
         watch: impl Fn(&Recording) -> U + Sync,
-    ) -> (Vec<T>, Option<U>) {
-        let seeds = (0..runs).map(|index| seed(self.plan.seed, 0, index));
-        let both = |seed, it: &Recording| (judge(it), (seed == self.plan.seed).then(|| watch(it)));
-        let made = self.made((scenario, None), &seeds.collect::<Vec<_>>(), true, both);
-        let (all, mut watched): (Vec<T>, Vec<Option<U>>) = made.into_iter().unzip();
+    ) -> (Vec<Ran>, Option<U>) {
+        let longer = prolonged(scenario, 0).filter(|_| go_on && ends_a_bucket(scenario));
+        let seed_of = |index| seed(self.plan.seed, 0, index);
+        let seeds: Vec<u64> = (0..runs).map(seed_of).collect();
+        let watch = |seed, it: &Recording| (seed == self.plan.seed).then(|| watch(it));
+        let run = |seed| {
+            let is_early = seeds.iter().take(FEW).any(|it| *it == seed);
+            let longer = longer.as_ref().filter(|_| is_early);
+            let went_on = longer.and_then(|longer| self.went_on(scenario, longer, seed, watch));
+            went_on.unwrap_or_else(|| (self.run.run(scenario, seed), None))
+        };
+        let judge = |seed, it: &Recording, went_on: Option<Watched<U>>| {
+            went_on.unwrap_or_else(|| {
+                let ran = Ran {
+                    outcome: judge(scenario, it),
+                    later: None,
+                };
+                (ran, watch(seed, it))
+            })
+        };
+        let made = self.made(scenario, &seeds, true, run, judge);
+        let (all, mut watched): (Vec<Ran>, Vec<Option<U>>) = made.into_iter().unzip();
         (all, watched.iter_mut().find_map(Option::take))
+    }
+
+    /// One run to the end of the scenario, and on to that of the longer one where it is not back then. `None` where nobody can look at it,
+    /// or it did not come so far.
+    fn went_on<U: Send>(
+        &self,
+        scenario: &Scenario,
+        longer: &Scenario,
+        seed: u64,
+        watch: impl Fn(u64, &Recording) -> Option<U> + Sync,
+    ) -> Option<(Recording, Option<Watched<U>>)> {
+        let at_end = Mutex::new(None);
+        let look = |sight: &Sight<'_>| {
+            let outcome = judge(scenario, sight.recording);
+            let is_over = outcome.holds() || prolonged(scenario, outcome.events).is_none();
+            let told = at_end
+                .lock()
+                .map(|mut it| *it = Some((outcome, watch(seed, sight.recording))));
+            (is_over || told.is_err()).then_some(true)
+        };
+        let looks = Looks::at_end_of(scenario.horizon, &look);
+        let mut recording = self.run.run_until(longer, seed, &looks)?;
+        if recording.stopped == Some(Stopped::Crowded) {
+            return Some((recording, None));
+        }
+        let (outcome, watched) = at_end.into_inner().ok()??;
+        let is_whole = recording.certain.is_none() && recording.stopped.take().is_none();
+        let later = is_whole.then(|| judge(longer, &recording));
+        Some((recording, Some((Ran { outcome, later }, watched))))
     }
 
     /// Runs those of series 0 that have these places once more, in a scenario that goes on. A run that takes more than it
@@ -138,7 +203,8 @@ impl<'a, R: Runner> Runs<'a, R> {
         self.announce(places.len() as u64);
         let seeds = places.iter().map(|place| seed(self.plan.seed, 0, *place));
         let seeds = seeds.collect::<Vec<_>>();
-        self.made((scenario, None), &seeds, false, |_, it| judge(it))
+        let run = |seed| (self.run.run(scenario, seed), ());
+        self.made(scenario, &seeds, false, run, |_, it, ()| judge(it))
     }
 
     /// Does parts of a study side by side, as many as there are threads, and returns what they gave in their order: within a part each
@@ -164,22 +230,21 @@ impl<'a, R: Runner> Runs<'a, R> {
         threads.min(2 * threads / parts).max(1)
     }
 
-    fn made<T: Send>(
+    /// What is said of each run: of its recording, and of what else was seen of it.
+    fn made<T: Send, X: Default>(
         &self,
-        (scenario, looks): (&Scenario, Option<&Looks<'_>>),
+        scenario: &Scenario,
         seeds: &[u64],
         refuses: bool,
-        judge: impl Fn(u64, &Recording) -> T + Sync,
+        run: impl Fn(u64) -> (Recording, X) + Sync,
+        judge: impl Fn(u64, &Recording, X) -> T + Sync,
     ) -> Vec<T> {
         let is_crowded = AtomicBool::new(false);
-        let run = |seed: &u64| {
+        let make = |seed: &u64| {
             if self.too_much.get().is_some() {
-                return Some(judge(*seed, &Recording::default()));
+                return Some(judge(*seed, &Recording::default(), X::default()));
             }
-            let recording = match looks {
-                Some(looks) => self.run.run_until(scenario, *seed, looks),
-                None => self.run.run(scenario, *seed),
-            };
+            let (recording, seen) = run(*seed);
             if recording.stopped == Some(Stopped::Crowded) {
                 // It is made again; what it did so far depends on the others.
                 is_crowded.store(true, Ordering::Relaxed);
@@ -193,20 +258,20 @@ impl<'a, R: Runner> Runs<'a, R> {
                 let too_much = || TooMuch::of_a_run(scenario, stopped, self.plan.memory);
                 self.too_much.get_or_init(too_much);
             }
-            Some(judge(*seed, &recording))
+            Some(judge(*seed, &recording, seen))
         };
         let beside = |seed: &u64| {
             let _permit = self.permits.take();
             let _others = self.alone.read().unwrap_or_else(PoisonError::into_inner);
             let is_crowded = is_crowded.load(Ordering::Relaxed);
-            if is_crowded { None } else { run(seed) }
+            if is_crowded { None } else { make(seed) }
         };
         let told = |_: usize| self.tell();
         let mut all = each_in_order_telling(seeds, self.workers(), beside, told);
         if is_crowded.load(Ordering::Relaxed) {
             for (seed, one) in seeds.iter().zip(&mut all).filter(|it| it.1.is_none()) {
                 let _alone = self.alone.write().unwrap_or_else(PoisonError::into_inner);
-                *one = run(seed);
+                *one = make(seed);
             }
         }
         all.into_iter().flatten().collect()
@@ -255,6 +320,12 @@ impl<'a, R: Runner> Runs<'a, R> {
     pub fn done(&self) -> u64 {
         *self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the last bucket of a scenario is a whole one.
+fn ends_a_bucket(scenario: &Scenario) -> bool {
+    let bucket = scenario.bucket.as_nanos().max(1);
+    scenario.horizon.as_nanos() % bucket == 0
 }
 
 /// The seed of a run. Seeds of different series, and of different runs, have nothing in common.

@@ -103,7 +103,7 @@ impl Stress {
         let scenario = &self.scenario;
         let outcomes = runs.each_until_back(scenario, each);
         let back = Proportion::of(outcomes.iter().map(Outcome::holds));
-        let later = later(scenario, runs, &outcomes);
+        let later = later(scenario, runs, &outcomes, &[]);
         Worse {
             what: self.what.clone(),
             by: self.by,

@@ -17,12 +17,31 @@ type Look<'l> = dyn Fn(&Sight<'_>) -> Option<bool> + Sync + 'l;
 pub struct Looks<'l> {
     times: Vec<Duration>,
     look: &'l Look<'l>,
+    is_whole: bool,
 }
 
 impl<'l> Looks<'l> {
     /// At these times, the earliest first. Each is taken at the end of its last whole bucket.
     pub fn at(times: Vec<Duration>, look: &'l Look<'l>) -> Self {
-        Self { times, look }
+        Self {
+            times,
+            look,
+            is_whole: false,
+        }
+    }
+
+    /// Once, where a shorter scenario ends, at the end of a bucket: what is seen is the recording that its run would have left.
+    pub fn at_end_of(horizon: Duration, look: &'l Look<'l>) -> Self {
+        Self {
+            times: vec![horizon],
+            look,
+            is_whole: true,
+        }
+    }
+
+    /// The horizon by which latencies are kept apart, where that is a shorter one.
+    pub(super) fn horizon(&self) -> Option<Duration> {
+        self.times.first().copied().filter(|_| self.is_whole)
     }
 }
 
@@ -31,7 +50,7 @@ impl<'l> Looks<'l> {
 pub struct Sight<'s> {
     /// How long it has gone on.
     pub at: Duration,
-    /// What was counted until then; latencies and reasons are not there.
+    /// What was counted until then; latencies and reasons only [at the end](Looks::at_end_of) of a shorter scenario.
     pub recording: &'s Recording,
     /// Whether any call waits for an attempt or is beyond its first one.
     pub is_retrying: bool,
@@ -76,14 +95,15 @@ impl<T: Tracer> World<'_, T> {
     #[cold]
     pub(super) fn is_certain(&mut self, at: u64, looks: Option<&Looks<'_>>) -> bool {
         self.close_buckets(at);
-        let populations = self.population_tallies.iter().map(PopulationTally::so_far);
-        let services = self.service_tallies.iter().map(ServiceTally::so_far);
-        let recording = Recording {
-            bucket: self.plan.scenario.bucket,
-            populations: populations.collect(),
-            services: services.collect(),
-            events: self.events,
-            ..Recording::default()
+        let recording = if looks.is_some_and(|it| it.is_whole) {
+            let populations = self.population_tallies.clone();
+            let mut recording = self.recording(populations, self.service_tallies.clone());
+            for population in &mut recording.populations {
+                population.succeeded_of.truncate(population.calls.len());
+            }
+            recording
+        } else {
+            self.so_far()
         };
         let sight = Sight {
             at: Duration::from_nanos(at),
@@ -92,6 +112,19 @@ impl<T: Tracer> World<'_, T> {
         };
         self.certain = looks.and_then(|it| (it.look)(&sight));
         self.certain.is_some()
+    }
+
+    /// What was counted until now.
+    fn so_far(&self) -> Recording {
+        let populations = self.population_tallies.iter().map(PopulationTally::so_far);
+        let services = self.service_tallies.iter().map(ServiceTally::so_far);
+        Recording {
+            bucket: self.plan.scenario.bucket,
+            populations: populations.collect(),
+            services: services.collect(),
+            events: self.events,
+            ..Recording::default()
+        }
     }
 
     fn is_retrying(&self) -> bool {

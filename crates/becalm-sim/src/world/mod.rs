@@ -111,7 +111,7 @@ fn run_with<T: Tracer>(
         Plan::new(scenario)
     };
     match plan {
-        Some(plan) => World::new(&plan, seed, tracer, hold).run(looks),
+        Some(plan) => World::new(&plan, seed, tracer, hold, looks).run(looks),
         None => Recording {
             stopped,
             ..Recording::default()

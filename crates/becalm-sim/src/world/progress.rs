@@ -7,7 +7,7 @@ use becalm::time::Instant;
 
 use crate::engine::{EventQueue, Stream};
 use crate::record::{PopulationTally, Recording, ServiceTally, slices};
-use crate::scenario::Phases;
+use crate::scenario::{Phases, Scenario};
 
 use super::arrivals::NEVER;
 use super::at_rest::OF_AN_EVENT;
@@ -77,17 +77,20 @@ pub(super) struct World<'a, T> {
 }
 
 impl<'a, T: Tracer> World<'a, T> {
-    pub(super) fn new(plan: &'a Plan<'a>, seed: u64, tracer: T, hold: Option<Hold<'a>>) -> Self {
+    pub(super) fn new(
+        plan: &'a Plan<'a>,
+        seed: u64,
+        tracer: T,
+        hold: Option<Hold<'a>>,
+        looks: Option<&Looks<'_>>,
+    ) -> Self {
         let scenario = plan.scenario;
-        let buckets = scenario
-            .horizon
-            .as_nanos()
-            .div_ceil(scenario.bucket.as_nanos().max(1));
-        let buckets = usize::try_from(buckets).unwrap_or(0);
+        let buckets = buckets_of(scenario);
         let bucket_length = nanos(scenario.bucket);
-        let populations = scenario.populations.len();
-        let cuts = Phases::of(scenario).cuts();
-        let slices = slices(buckets, bucket_length, populations, &cuts);
+        let slices = match looks.and_then(Looks::horizon) {
+            Some(horizon) => slices_of(&scenario.until(horizon)),
+            None => slices_of(scenario),
+        };
         let mut world = Self {
             plan,
             now: 0,
@@ -244,23 +247,34 @@ impl<'a, T: Tracer> World<'a, T> {
             };
         }
         self.close_buckets(ends);
-        let mut under_way = vec![0; self.population_tallies.len()];
+        let populations = std::mem::take(&mut self.population_tallies);
+        let services = std::mem::take(&mut self.service_tallies);
+        self.recording(populations, services)
+    }
+
+    /// What these tallies say, and what is running.
+    pub(super) fn recording(
+        &self,
+        populations: Vec<PopulationTally>,
+        services: Vec<ServiceTally>,
+    ) -> Recording {
+        let mut under_way = vec![0; populations.len()];
         for slot in (0..self.calls.len()).map(|at| &self.calls[at]) {
             if let (true, Source::Client { population, .. }) = (slot.is_taken(), slot.source) {
                 under_way[population as usize] += 1;
             }
         }
-        let mut inside = vec![0; self.service_tallies.len()];
+        let mut inside = vec![0; services.len()];
         for at in 0..self.requests.len() {
             if self.is_inside(at) {
                 inside[self.target_of(at)] += 1;
             }
         }
-        let populations = self.population_tallies.into_iter().zip(under_way);
-        let services = self.service_tallies.into_iter().zip(inside);
+        let populations = populations.into_iter().zip(under_way);
+        let services = services.into_iter().zip(inside);
         Recording {
             bucket: self.plan.scenario.bucket,
-            slices: self.slices,
+            slices: self.slices.clone(),
             populations: populations
                 .map(|(tally, left)| tally.finish(left))
                 .collect(),
@@ -281,6 +295,18 @@ impl<'a, T: Tracer> World<'a, T> {
         let step = 0xd1b5_4a32_d192_ed03_u64.wrapping_mul(u64::from(index));
         Stream::of(seed, hash.wrapping_add(kind << 32).wrapping_add(step))
     }
+}
+
+fn buckets_of(scenario: &Scenario) -> usize {
+    let bucket = scenario.bucket.as_nanos().max(1);
+    usize::try_from(scenario.horizon.as_nanos().div_ceil(bucket)).unwrap_or(0)
+}
+
+fn slices_of(scenario: &Scenario) -> Vec<u32> {
+    let cuts = Phases::of(scenario).cuts();
+    let populations = scenario.populations.len();
+    let length = nanos(scenario.bucket);
+    slices(buckets_of(scenario), length, populations, &cuts)
 }
 
 impl<T: Tracer> World<'_, T> {

@@ -14,7 +14,7 @@ pub fn of(scenario: &str) -> u64 {
         "layers" => 0x3910_7a90_bdac_502b,
         "cascade" => 0x7ccd_0f43_0146_9e57,
         "metastable" => 0xdbf1_5132_f975_f991,
-        "trigger" => 0x6cc3_ee9d_46e5_e310,
+        "trigger" => 0x861a_ec04_6c9f_d740,
         "queue" => 0x6fe4_743f_06ae_c6ba,
         "loops" => 0xd3ad_2278_85c0_3fb4,
         "throttle" => 0x9585_7e43_bae9_6ad0,
@@ -23,7 +23,7 @@ pub fn of(scenario: &str) -> u64 {
         "deadline" => 0xa336_6179_6a29_fa27,
         "priority" => 0x9d31_fb71_5ac0_75b4,
         "cache" => 0x81c1_a8d1_1d5a_fade,
-        "tiers" => 0x32a7_534d_5202_33a1,
+        "tiers" => 0x6cb2_6493_3c7f_5671,
         _ => 0,
     }
 }
