@@ -23,17 +23,11 @@ const WINDOWS: usize = 2;
 /// little more than that, as chance has it: of 500 runs of the catalogue at most 1.2 times.
 const FAR_TOO_MUCH: f64 = 1.25;
 
-/// When a run is looked at: never where a breaker, a throttle or a rate holds calls back, nor where calls come in bursts or were recorded.
-/// What comes once a guard lets go, and the next burst, are not seen before.
+/// When a run is looked at: never where calls come in bursts or were recorded, as what comes next is not seen before.
 pub(super) fn times(scenario: &Scenario) -> Vec<Duration> {
-    let holds_back =
-        |it: &Policy| it.breaker.is_some() || it.throttle.is_some() || it.rate.is_some();
     let is_steady =
         |it: &Population| !matches!(it.arrivals, Arrivals::Bursty { .. } | Arrivals::Trace(_));
-    let never = scenario.triggers.is_empty()
-        || policies(scenario).any(holds_back)
-        || !scenario.populations.iter().all(is_steady);
-    if never {
+    if scenario.triggers.is_empty() || !scenario.populations.iter().all(is_steady) {
         return Vec::new();
     }
     let end = scenario.triggers_end();
@@ -48,16 +42,21 @@ pub(super) fn times(scenario: &Scenario) -> Vec<Duration> {
 
 /// Whether the service is certain to come back, or certain not to.
 ///
-/// It is back for good where it is as well as before the triggers, no call waits for another attempt, and its queues were empty: then nothing
+/// It is back for good where it is as well as before the triggers, no call waits for another attempt, and its queues are no longer than then: then nothing
 /// is left of the triggers. It stays down where it is offered far more than it can serve, nothing gets better, and retries alone can go on so
-/// by the formula of the [hidden capacity](hidden_capacity).
+/// by the formula of the [hidden capacity](hidden_capacity): of a breaker, a throttle or a rate that holds calls back it says nothing.
 pub(super) fn comes_back(scenario: &Scenario, seen: &Sight<'_>) -> Option<bool> {
     let outcome = judge(&scenario.until(seen.at), seen.recording);
     if outcome.holds() {
         return (!seen.is_retrying && is_well(scenario, seen)).then_some(true);
     }
     let grows = !outcome.is_settling && outcome.pressure >= FAR_TOO_MUCH;
-    let goes_on = || hidden_capacity(scenario).is_some_and(|it| open_calls(scenario) > it);
+    let holds_back =
+        |it: &Policy| it.breaker.is_some() || it.throttle.is_some() || it.rate.is_some();
+    let goes_on = || {
+        let is_beyond = hidden_capacity(scenario).is_some_and(|it| open_calls(scenario) > it);
+        is_beyond && !policies(scenario).any(holds_back)
+    };
     (grows && goes_on()).then_some(false)
 }
 
@@ -81,12 +80,16 @@ fn policies(scenario: &Scenario) -> impl Iterator<Item = &Policy> {
     variants.map(|it| &it.policy).chain(calls)
 }
 
-/// Whether every queue was empty for a bucket of the last window. A cache that a trigger emptied may still be filling.
+/// Whether every queue is as short as one was before the triggers, a window long. A cache that a trigger emptied may still be filling.
 fn is_well(scenario: &Scenario, seen: &Sight<'_>) -> bool {
-    let window = Phases::of(&scenario.until(seen.at)).window;
-    let services = scenario.services.iter().zip(&seen.recording.services);
-    services.into_iter().all(|(service, record)| {
-        let last = record.queue.len().saturating_sub(window);
-        service.cache.is_none() && record.queue.iter().skip(last).any(|it| *it == 0)
+    let phases = Phases::of(&scenario.until(seen.at));
+    let sum = |of: &[u32]| of.iter().map(|it| u64::from(*it)).sum::<u64>();
+    let mut services = scenario.services.iter().zip(&seen.recording.services);
+    services.all(|(service, record)| {
+        let before = record.queue.get(phases.usual()).unwrap_or_default();
+        let longest = before.chunks_exact(phases.window).map(sum).max();
+        let last = record.queue.len().saturating_sub(phases.window);
+        let last = record.queue.get(last..).unwrap_or_default();
+        service.cache.is_none() && sum(last) <= longest.unwrap_or_default()
     })
 }
