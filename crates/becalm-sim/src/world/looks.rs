@@ -39,8 +39,8 @@ impl<'l> Looks<'l> {
         }
     }
 
-    /// The horizon by which latencies are kept apart, where that is a shorter one.
-    pub(super) fn horizon(&self) -> Option<Duration> {
+    /// Where the shorter scenario ends, of looks [at its end](Self::at_end_of).
+    pub fn horizon(&self) -> Option<Duration> {
         self.times.first().copied().filter(|_| self.is_whole)
     }
 }
