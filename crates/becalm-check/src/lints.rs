@@ -76,7 +76,20 @@ pub fn of<'l>(
             danger.remedy = known.into();
         }
     }
+    let grows = all.iter().find(|it| it.code == "no-growth");
+    if let Some((severity, key)) =
+        grows.and_then(|it| Some((it.severity, set(&it.remedy)?.to_owned())))
+    {
+        let is_again = |it: &Danger<'_>| it.code == "no-jitter" && it.severity <= severity;
+        all.retain(|it| !(is_again(it) && set(&it.remedy) == Some(&key)));
+    }
     all
+}
+
+/// The setting that a remedy begins with: what two dangers of a policy both ask for is asked for once.
+fn set(remedy: &str) -> Option<&str> {
+    let (set, _) = remedy.strip_prefix("set `")?.split_once('`')?;
+    Some(set)
 }
 
 fn no_total_time(mapping: &Mapping, is_written: bool, system: &System) -> Danger<'static> {

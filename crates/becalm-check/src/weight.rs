@@ -63,6 +63,7 @@ pub fn severity(
         _ if is_elsewhere => Severity::Note,
         // A budget that the system has by itself is as large in every file.
         "large-budget" if !origins_say("budget") => Severity::Note,
+        "no-jitter" if mapping.policy.cap <= SHORT => Severity::Note,
         _ if has_remedy => Severity::Warning,
         _ => Severity::Note,
     }
@@ -70,6 +71,9 @@ pub fn severity(
 
 /// Attempts that are usual: three retries.
 const FEW: u32 = 4;
+
+/// No draw spreads clients by more than the wait that it is of: one over so short a time spares a server nothing.
+const SHORT: Duration = Duration::from_millis(100);
 
 /// What a finding is where the file says nothing about retrying, and the system does it by itself.
 pub fn of_default(finding: &mut Finding) {

@@ -160,6 +160,8 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
             .iter()
             .any(|list| items(tree, list).iter().any(|it| is_own(it) || is_wrapped(it)))
         || tree.entries().iter().any(|(_, it)| has_types(it))
+        // What the documentation shows of a filter.
+        || field(tree, "route_config").is_some_and(|it| field(it, "virtual_hosts").is_some())
         // A CiliumEnvoyConfig.
         || tree.list(&["spec", "resources"]).iter().any(is_envoy)
 }

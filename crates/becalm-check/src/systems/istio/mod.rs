@@ -134,6 +134,12 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_of(document, GROUP) || document.tree.and_then(given::of_mesh).is_some()
 }
 
+/// What the mesh has for all routes: their time-outs are said in each route.
+const OF_MESH: System = System {
+    elsewhere: &["no-budget", "no-deadline", "no-total-time"],
+    ..ISTIO
+};
+
 const GROUP: &str = "networking.istio.io";
 
 /// `message HTTPRetry`.
@@ -166,7 +172,9 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
         let unbounded = |_: &mut Reading<'a>, draft: &mut Draft, _: Span| {
             draft.policy.budget = Budget::None;
         };
+        let own = std::mem::replace(&mut reading.system, &OF_MESH);
         of_route(reading, &route, None, files, name, Vec::new(), unbounded);
+        reading.system = own;
     }
     let Some(spec) = tree.get("spec") else {
         return;
