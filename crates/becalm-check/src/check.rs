@@ -117,7 +117,9 @@ fn name_resources(files: &[File<'_>], read: &[Parsed], findings: &mut [Finding])
         let next = list.trees.partition_point(|it| it.span <= finding.span);
         let resource = next.checked_sub(1).map(|it| &list.trees[it]);
         if let Some(resource) = resource.filter(|it| it.at(&["metadata", "name"]).is_some()) {
-            finding.sentence = format!("{}: {}", systems::named(resource), finding.sentence);
+            let name = format!("{}: ", systems::named(resource));
+            finding.about += name.len();
+            finding.sentence.insert_str(0, &name);
         }
     }
 }

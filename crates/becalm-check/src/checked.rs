@@ -5,6 +5,7 @@ use crate::kept::{More, Tally};
 use crate::mapping::Mapping;
 use crate::reading::Reading;
 use crate::severity::Severity;
+use crate::shown::folded;
 use crate::versions::As;
 
 /// How files are read.
@@ -39,9 +40,11 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// How many findings are as bad as this, those among them that are not kept.
+    /// How many findings are as bad as this, those among them that are not kept. What is so at several places of a file
+    /// counts once, as it is shown.
     pub fn count(&self, severity: Severity) -> usize {
-        let kept = self.findings.iter().filter(|it| it.severity == severity);
+        let kept = folded(&self.findings);
+        let kept = kept.iter().filter(|it| it.finding.severity == severity);
         let more = self.more.iter().filter(|it| it.severity == severity);
         kept.count() + more.map(|it| it.findings).sum::<usize>()
     }
@@ -107,8 +110,8 @@ mod tests {
         let mut checked = Checked::default();
         for _ in 0..2 {
             for line in 1..=MOST + 7 {
-                let span = Span::new(line, 1, 1);
-                checked.push(Finding::new("a", span, code::REFUSED, "x", ""));
+                let (span, sentence) = (Span::new(line, 1, 1), format!("x{line}"));
+                checked.push(Finding::new("a", span, code::REFUSED, sentence, ""));
             }
         }
         checked.settle();
@@ -120,10 +123,25 @@ mod tests {
                     code: "refused",
                     severity: Severity::Error,
                     findings: 7,
+                    places: 0,
                     file: "a".into(),
                     span: Span::new(MOST + 1, 1, 1),
                 }][..]
             )
         );
+    }
+
+    #[test]
+    fn what_is_so_at_very_many_places_counts_once() {
+        let mut checked = Checked::default();
+        for line in 1..=MOST + 7 {
+            let (span, line) = (Span::new(line, 1, 1), line.min(MOST + 5));
+            let sentence = if line > MOST + 3 { "y" } else { "x" };
+            checked.push(Finding::new("a", span, code::REFUSED, sentence, ""));
+        }
+        checked.settle();
+        assert_eq!(checked.count(Severity::Error), 2);
+        let more = (checked.more[0].findings, checked.more[0].places);
+        assert_eq!(more, (1, 6));
     }
 }

@@ -285,7 +285,12 @@ fn of_held(
     for more in &inner.more {
         let kind = (more.code, more.severity);
         let place = place(&more.file).map_or(more.span, |it| it.key);
-        More::add(&mut found.more, kind, more.findings, (file, place));
+        More::add(
+            &mut found.more,
+            kind,
+            [more.findings, more.places],
+            (file, place),
+        );
     }
     is_any
 }

@@ -24,6 +24,9 @@ pub struct Finding {
     pub sentence: String,
     /// What helps: one sentence, or empty where the sentence says it.
     pub remedy: String,
+    /// Bytes of the sentence that name which part of the file it is about.
+    #[serde(skip)]
+    pub(crate) about: usize,
 }
 
 /// The longest text that is told as it is, and what is kept of a longer one before and after the cut.
@@ -58,15 +61,13 @@ impl Finding {
             severity: code.severity,
             sentence: shortened(sentence.into()),
             remedy: shortened(remedy.into()),
+            about: 0,
         }
     }
 
-    /// The sentence, and what helps.
-    pub(crate) fn whole(&self) -> String {
-        match &*self.remedy {
-            "" => self.sentence.clone(),
-            remedy => format!("{}; {remedy}", self.sentence),
-        }
+    /// What is said of any part of the file that it is so of.
+    pub(crate) fn cause(&self) -> &str {
+        self.sentence.get(self.about..).unwrap_or(&self.sentence)
     }
 }
 

@@ -31,5 +31,8 @@ fn found(at: &Mapping, of: &str, code: Code, evidence: &str, fewer: &str) -> Fin
         _ => "no setting of retries helps: lower the load, or add capacity",
     };
     let evidence = evidence.trim_end_matches('.');
-    Finding::new(&at.file, at.span, code, format!("{of}: {evidence}"), remedy)
+    let sentence = format!("{of}: {evidence}");
+    let mut finding = Finding::new(&at.file, at.span, code, sentence, remedy);
+    finding.about = of.len() + ": ".len();
+    finding
 }

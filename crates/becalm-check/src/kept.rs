@@ -29,8 +29,10 @@ pub struct More {
     pub code: &'static str,
     /// How bad they are.
     pub severity: Severity,
-    /// How many they are.
+    /// How many they are, each cause of a file once.
     pub findings: usize,
+    /// At how many further places of a file they are so, or findings that are told.
+    pub places: usize,
     /// The file of the first.
     #[serde(skip)]
     pub file: String,
@@ -44,18 +46,22 @@ impl More {
     pub(crate) fn add(
         all: &mut Vec<Self>,
         (code, severity): Kind,
-        findings: usize,
+        [findings, places]: [usize; 2],
         (file, span): (&str, Span),
     ) {
         match all
             .iter_mut()
             .find(|it| (it.code, it.severity) == (code, severity))
         {
-            Some(same) => same.findings += findings,
+            Some(same) => {
+                same.findings += findings;
+                same.places += places;
+            }
             None => all.push(Self {
                 code,
                 severity,
                 findings,
+                places,
                 file: file.to_owned(),
                 span,
             }),
@@ -155,21 +161,25 @@ impl Tally {
 pub(crate) struct Beyond {
     pub span: Span,
     sentence: u64,
+    /// What stays the same at another place of the file.
+    cause: u64,
     pub kind: Kind,
 }
 
 impl Beyond {
-    pub fn new(kind: Kind, span: Span, sentence: &str) -> Self {
+    pub fn new(kind: Kind, span: Span, sentence: &str, (cause, remedy): (&str, &str)) -> Self {
         Self {
             kind,
             span,
             sentence: hashed(sentence),
+            cause: hashed(&(cause, remedy)),
         }
     }
 
     fn of(finding: &Finding) -> Self {
         let kind = (finding.code, finding.severity);
-        Self::new(kind, finding.span, &finding.sentence)
+        let cause = (finding.cause(), &*finding.remedy);
+        Self::new(kind, finding.span, &finding.sentence, cause)
     }
 }
 
@@ -211,8 +221,12 @@ impl All {
             all.dedup();
             let same = same.get(&*file);
             let is_more = |it: &&Beyond| same.is_none_or(|same| !same.contains(it));
+            let known = same.into_iter().flatten().map(|it| (it.kind, it.cause));
+            let mut known: HashSet<_> = known.collect();
             for it in all.iter().filter(is_more) {
-                More::add(more, it.kind, 1, (&file, it.span));
+                let is_new = known.insert((it.kind, it.cause));
+                let many = if is_new { [1, 0] } else { [0, 1] };
+                More::add(more, it.kind, many, (&file, it.span));
             }
         }
     }

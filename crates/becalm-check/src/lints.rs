@@ -23,14 +23,19 @@ pub struct Danger<'l> {
     pub remedy: Cow<'l, str>,
 }
 
-impl Danger<'_> {
+impl<'l> Danger<'l> {
     /// The sentence of the finding.
     pub fn sentence(&self, mapping: &Mapping) -> String {
-        let said = as_far_as_read(mapping, self.said);
-        format!("{}: {said}", mapping.name)
+        format!("{}: {}", mapping.name, self.cause(mapping))
+    }
+
+    /// What it says of each mapping that it is so of.
+    pub fn cause(&self, mapping: &Mapping) -> Cow<'l, str> {
+        as_far_as_read(mapping, self.said)
     }
 
     pub fn finding(self, mapping: &Mapping) -> Finding {
+        let about = mapping.name.len() + ": ".len();
         Finding {
             file: mapping.file.clone(),
             span: self.span,
@@ -38,6 +43,7 @@ impl Danger<'_> {
             severity: self.severity,
             sentence: self.sentence(mapping),
             remedy: self.remedy.into_owned(),
+            about,
         }
     }
 }

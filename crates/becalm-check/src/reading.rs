@@ -109,7 +109,9 @@ impl<'a> Reading<'a> {
             self.findings
                 .push(Finding::new(file, span, code, sentence, remedy));
         } else {
-            let beyond = Beyond::new(kind, span, &shortened(sentence.into()));
+            let sentence = shortened(sentence.into());
+            let remedy = shortened(remedy.into());
+            let beyond = Beyond::new(kind, span, &sentence, (&sentence, &remedy));
             self.tally.beyond.add(file, beyond);
         }
     }
@@ -427,7 +429,8 @@ impl<'a> Reading<'a> {
         }
         let is_full = self.tally.is_full(kind);
         if is_full {
-            let beyond = Beyond::new(kind, danger.span, &danger.sentence(mapping));
+            let cause = (&*danger.cause(mapping), &*danger.remedy);
+            let beyond = Beyond::new(kind, danger.span, &danger.sentence(mapping), cause);
             self.tally.beyond.add(&mapping.file, beyond);
         }
         is_full

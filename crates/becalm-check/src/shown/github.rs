@@ -11,7 +11,8 @@ use crate::severity::Severity;
 /// GitHub Actions*; the escapes are those of `actions/toolkit`, `command.ts`).
 pub fn github(findings: &Bounded<'_>) -> String {
     let shown = findings.shown.iter();
-    let shown = shown.map(|it| (it.severity, &it.file, it.span, it.code, it.whole()));
+    let shown = shown.map(|it| (it.finding, it.whole()));
+    let shown = shown.map(|(it, told)| (it.severity, &it.file, it.span, it.code, told));
     let more = findings.more.iter();
     let more = more.map(|it| (it.severity, &it.file, it.span, it.code, it.sentence()));
     let mut lines = String::new();

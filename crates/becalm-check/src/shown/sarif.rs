@@ -7,6 +7,7 @@ use super::bounded::{Bounded, is_for_review};
 use super::printable::printable;
 use crate::code;
 use crate::document::Span;
+use crate::finding::Finding;
 use crate::severity::Severity;
 
 /// The findings as SARIF 2.1.0 (OASIS, March 2020), in one line.
@@ -14,12 +15,18 @@ pub fn sarif(findings: &Bounded<'_>) -> String {
     let rules: Vec<_> = rules().collect();
     let rule = |code: &str| rules.iter().position(|(name, _)| *name == code);
     let shown = findings.shown.iter();
-    let shown = shown.filter(|it| is_for_review(it.code, it.severity));
+    let shown = shown.filter(|it| is_for_review(it.finding.code, it.finding.severity));
     let more = findings.more.iter();
     let more = more.filter(|it| is_for_review(it.code, it.severity));
-    let shown = shown.map(|it| {
+    let shown = shown.map(|folded| {
+        let it = folded.finding;
         let place = (&*it.file, it.span);
-        result(rule(it.code), it.code, it.severity, place, &it.whole())
+        let told = folded.whole();
+        let mut result = result(rule(it.code), it.code, it.severity, place, &told);
+        if !folded.also.is_empty() {
+            result["relatedLocations"] = folded.also.iter().map(|it| related(it)).collect();
+        }
+        result
     });
     let results = shown.chain(more.map(|it| {
         let place = (&*it.file, it.span);
@@ -66,23 +73,32 @@ fn result(
     (file, span): (&str, Span),
     told: &str,
 ) -> Value {
-    let mut region = json!({ "startLine": span.line, "startColumn": span.column });
-    if span.length > 0 {
-        region["endColumn"] = json!(span.column + span.length);
-    }
     let mut result = json!({
         "ruleId": code,
         "level": severity,
         "message": { "text": printable(told) },
-        "locations": [{ "physicalLocation": {
-            "artifactLocation": { "uri": uri(file) },
-            "region": region,
-        }}],
+        "locations": [{ "physicalLocation": physical(file, span) }],
     });
     if let Some(rule) = rule {
         result["ruleIndex"] = json!(rule);
     }
     result
+}
+
+/// Where else the same is so, and of what.
+fn related(also: &Finding) -> Value {
+    json!({
+        "physicalLocation": physical(&also.file, also.span),
+        "message": { "text": printable(&also.sentence) },
+    })
+}
+
+fn physical(file: &str, span: Span) -> Value {
+    let mut region = json!({ "startLine": span.line, "startColumn": span.column });
+    if span.length > 0 {
+        region["endColumn"] = json!(span.column + span.length);
+    }
+    json!({ "artifactLocation": { "uri": uri(file) }, "region": region })
 }
 
 /// A relative reference, or a `file:` one of an absolute path (RFC 3986, RFC 8089).
@@ -106,7 +122,6 @@ fn uri(path: &str) -> String {
 mod tests {
     use super::super::bounded;
     use super::*;
-    use crate::finding::Finding;
 
     #[test]
     fn a_result_names_its_rule_and_its_place() {
@@ -130,6 +145,26 @@ mod tests {
             place["region"],
             json!({"startLine": 3, "startColumn": 5, "endColumn": 9})
         );
+        assert_eq!(result["relatedLocations"], Value::Null);
         assert_eq!(uri("/a"), "file:///a");
+    }
+
+    #[test]
+    fn a_result_names_its_other_places() {
+        let findings = [3, 7].map(|line| {
+            let span = Span::new(line, 5, 4);
+            Finding::new("a", span, code::REFUSED, "no", "yes")
+        });
+        let document: Value = serde_json::from_str(&sarif(&bounded(&findings, &[], 9))).unwrap();
+        let results = document["runs"][0]["results"].as_array().unwrap();
+        let [result] = &results[..] else {
+            panic!("{results:?}");
+        };
+        assert_eq!(result["message"]["text"], "no; yes; also at line 7");
+        let also = &result["relatedLocations"][0];
+        let region = &also["physicalLocation"]["region"];
+        let [line, column] = [&region["startLine"], &region["endColumn"]];
+        assert_eq!((line, column), (&json!(7), &json!(9)));
+        assert_eq!(also["message"]["text"], "no");
     }
 }

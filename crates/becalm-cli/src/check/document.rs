@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use becalm::Policy;
-use becalm_check::shown::Bounded;
-use becalm_check::{Evidence, Finding, Mapping, More, NotExpressible, Origin};
+use becalm_check::shown::{Bounded, Folded};
+use becalm_check::{Evidence, Mapping, More, NotExpressible, Origin};
 use becalm_sim::verdict::most_attempts;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use super::told::{Stack, Told};
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     becalm: &'static str,
-    findings: &'a [&'a Finding],
+    findings: &'a [Folded<'a>],
     mappings: Vec<Mapped<'a>>,
     layers: Option<Layers<'a>>,
     more: &'a [More],

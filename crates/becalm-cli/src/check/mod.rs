@@ -237,7 +237,7 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     let policies = policies
         .map(|it| Policies::of(&checked.mappings, &given, it))
         .transpose()?;
-    let told = Told::new(&inputs, checked, known, layers, judged);
+    let told = Told::new(&inputs, &checked, known, layers, judged);
     let printed = reports.write(&told, args)?;
     if let Some(policies) = policies {
         policies.write(stream(args))?;

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use becalm_check::shown::{Bounded, grouped, policy_file, printable};
+use becalm_check::shown::{Bounded, Folded, grouped, policy_file, printable};
 use becalm_check::{Finding, Severity};
 use becalm_report::{Cell, Colour, Page, Table};
 use becalm_sim::study::Verdict;
@@ -21,8 +21,9 @@ pub fn page(
     policies: usize,
     arguments: impl Iterator<Item = String>,
 ) -> Page {
-    let mut worst: Vec<&Finding> = shown.shown.clone();
-    worst.sort_by_key(|it| Reverse(weight(it)));
+    let mut worst: Vec<&Folded<'_>> = shown.shown.iter().collect();
+    worst.sort_by_key(|it| Reverse(weight(it.finding)));
+    let first = worst.first().map(|it| it.finding);
     let page = Page::new("What do these files say about retrying?");
     let badges = verdicts(told);
     let page = if badges.is_empty() {
@@ -30,13 +31,11 @@ pub fn page(
     } else {
         page.badges(badges)
     };
-    let tone = worst
-        .first()
-        .map_or(Colour::Green, |it| colour(it.severity));
+    let tone = first.map_or(Colour::Green, |it| colour(it.severity));
     let page = page
-        .conclusion(tone, &conclusion(told, worst.first().copied()))
+        .conclusion(tone, &conclusion(told, first))
         .figures(&counted(told), figures(told));
-    let page = match worst.first() {
+    let page = match first {
         Some(it) => snippet(page, it, told),
         None => page,
     };
@@ -132,7 +131,7 @@ fn conclusion(told: &Told<'_>, worst: Option<&Finding>) -> String {
         remedy => format!(" What helps: {remedy}."),
     };
     let kinds = [Severity::Error, Severity::Warning, Severity::Note];
-    let all: usize = kinds.map(|it| told.checked.count(it)).iter().sum();
+    let all: usize = kinds.map(|it| told.count(it)).iter().sum();
     let more = match all - 1 {
         0 => String::new(),
         more => format!(" Beside this: {} more.", grouped(more)),
@@ -151,15 +150,20 @@ fn figures(told: &Told<'_>) -> Vec<(String, &'static str)> {
         (Severity::Note, "notes"),
     ];
     kinds
-        .map(|(severity, name)| (grouped(told.checked.count(severity)), name))
+        .map(|(severity, name)| (grouped(told.count(severity)), name))
         .into()
 }
 
-fn table(findings: &[&Finding]) -> Table {
+fn table(findings: &[&Folded<'_>]) -> Table {
     let table = Table::new(["Where", "What", "How bad"]);
-    findings.iter().fold(table, |table, it| {
+    findings.iter().fold(table, |table, folded| {
+        let it = folded.finding;
+        let more = match folded.also.len() {
+            0 => String::new(),
+            more => format!(" and {} more", grouped(more)),
+        };
         table.row([
-            Cell::new(format!("{}:{}", printable(&it.file), it.span.line)),
+            Cell::new(format!("{}:{}{more}", printable(&it.file), it.span.line)),
             Cell::new(it.code),
             Cell::new(it.severity.as_str()).colour(colour(it.severity)),
         ])
@@ -175,7 +179,8 @@ fn snippet(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
     }
 }
 
-fn finding(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
+fn finding(page: Page, folded: &Folded<'_>, told: &Told<'_>) -> Page {
+    let finding = folded.finding;
     let head = format!(
         "{}[{}]: {}:{}: {}",
         finding.severity.as_str(),
@@ -185,8 +190,10 @@ fn finding(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
         finding.sentence
     );
     let page = snippet(page.paragraph(&printable(&head)), finding, told);
-    match &*finding.remedy {
+    let page = match &*finding.remedy {
         "" => page,
         remedy => page.paragraph(&printable(remedy)),
-    }
+    };
+    let places = folded.places();
+    places.iter().fold(page, |page, it| page.paragraph(it))
 }

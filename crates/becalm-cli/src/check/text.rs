@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use becalm::Policy;
 use becalm_check::layers::Layers;
-use becalm_check::shown::{grouped, printable};
+use becalm_check::shown::{Folded, grouped, printable};
 use becalm_check::{Evidence, Finding, Mapping, More, Severity};
 use becalm_report::Colour;
 use becalm_report::format::plain;
@@ -45,16 +45,18 @@ const POLICIES: usize = 6;
 /// above the fold.
 pub fn text(told: &Told<'_>, amount: Amount, stream: Stream) -> String {
     let (columns, painter) = (stream.columns(), stream.painter());
-    let (findings, mappings) = (&told.checked.findings, &told.checked.mappings);
-    let is_shown = |it: &&Finding| amount != Amount::Quiet || it.severity == Severity::Error;
-    let mut shown: Vec<&Finding> = findings.iter().filter(is_shown).collect();
-    shown.sort_by_key(|it| Reverse(weight(it)));
-    let is_few = shown.len() + mappings.len() <= FEW && told.inputs.len() <= 3;
+    let mappings = &told.checked.mappings;
+    let is_shown =
+        |it: &&Folded<'_>| amount != Amount::Quiet || it.finding.severity == Severity::Error;
+    let mut shown: Vec<&Folded<'_>> = told.findings.iter().filter(is_shown).collect();
+    shown.sort_by_key(|it| Reverse(weight(it.finding)));
+    let places: usize = shown.iter().map(|it| 1 + it.also.len()).sum();
+    let is_few = places + mappings.len() <= FEW && told.inputs.len() <= 3;
     let is_whole = is_few || amount == Amount::All;
     let mut blocks = if is_whole {
         let frames = shown
             .iter()
-            .map(|it| frame(it, told.input(&it.file), columns, painter));
+            .map(|it| framed(it, told, columns, painter) + &also_at(it, columns));
         frames.collect()
     } else {
         kinds(&shown, told, columns, painter)
@@ -130,26 +132,44 @@ fn cut(sentence: &str) -> String {
     cut
 }
 
+fn framed(it: &Folded<'_>, told: &Told<'_>, columns: usize, painter: Painter) -> String {
+    frame(it.finding, told.input(&it.finding.file), columns, painter)
+}
+
+/// All other places of a finding.
+fn also_at(it: &Folded<'_>, columns: usize) -> String {
+    let places = it.places().map(|it| filled(columns, "  ", &it));
+    places.unwrap_or_default()
+}
+
 /// One finding of each kind and remedy, with the places of the others.
-fn kinds(findings: &[&Finding], told: &Told<'_>, columns: usize, painter: Painter) -> Vec<String> {
-    let mut kinds: Vec<Vec<&Finding>> = Vec::new();
+fn kinds(
+    findings: &[&Folded<'_>],
+    told: &Told<'_>,
+    columns: usize,
+    painter: Painter,
+) -> Vec<String> {
+    let mut kinds: Vec<Vec<&Folded<'_>>> = Vec::new();
     let mut places = HashMap::new();
-    for finding in findings {
+    for folded in findings {
+        let finding = folded.finding;
         let kind = (finding.severity, finding.code, &*finding.remedy);
         let at = *places.entry(kind).or_insert(kinds.len());
         if at == kinds.len() {
             kinds.push(Vec::new());
         }
-        kinds[at].push(finding);
+        kinds[at].push(folded);
     }
-    let is_written_out = |at: usize, it: &[&Finding]| at < 2 && it[0].severity > Severity::Note;
-    let block = |(at, kind): (usize, &Vec<&Finding>)| {
-        let mut text = if is_written_out(at, kind) {
-            frame(kind[0], told.input(&kind[0].file), columns, painter)
+    let block = |(at, kind): (usize, &Vec<&Folded<'_>>)| {
+        let first = kind[0];
+        let mut text = if at < 2 && first.finding.severity > Severity::Note {
+            framed(first, told, columns, painter)
         } else {
-            in_short(kind[0], columns, painter)
+            in_short(first.finding, columns, painter)
         };
-        let others = &kind[1..];
+        let others = kind[1..].iter();
+        let others = others.flat_map(|it| std::iter::once(&it.finding).chain(&it.also));
+        let others: Vec<_> = first.also.iter().chain(others).collect();
         if !others.is_empty() {
             let named = others
                 .iter()
@@ -167,7 +187,10 @@ fn kinds(findings: &[&Finding], told: &Told<'_>, columns: usize, painter: Painte
         text
     };
     let mut blocks: Vec<String> = kinds.iter().take(KINDS).enumerate().map(block).collect();
-    let is_shown = |it: &&More| findings.iter().any(|shown| shown.severity == it.severity);
+    let is_shown = |it: &&More| {
+        let mut all = findings.iter();
+        all.any(|shown| shown.finding.severity == it.severity)
+    };
     for more in told.checked.more.iter().filter(is_shown) {
         let head = format!("{}[{}]", more.severity.as_str(), more.code);
         let sentence = format!("{head}: {}", more.sentence());
@@ -319,7 +342,7 @@ const VERDICT: usize = 2;
 
 /// How many there are of what.
 pub fn counted(told: &Told<'_>) -> String {
-    let of = |severity| told.checked.count(severity);
+    let of = |severity| told.count(severity);
     let counted = |count: usize, noun: &str| {
         let plural = if count == 1 { "" } else { "s" };
         format!("{} {noun}{plural}", grouped(count))

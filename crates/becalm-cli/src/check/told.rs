@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use becalm_check::layers::Layers;
+use becalm_check::shown::{Folded, folded};
 use becalm_check::{Checked, Finding, Severity, code};
 use becalm_sim::study::Verdict;
 
@@ -13,7 +14,9 @@ use super::service::Judged;
 pub struct Told<'a> {
     pub inputs: &'a [Input],
     by_name: HashMap<&'a str, &'a Input>,
-    pub checked: Checked,
+    pub checked: &'a Checked,
+    /// Its findings, each cause of a file once.
+    pub findings: Vec<Folded<'a>>,
     /// How many findings the baseline knows.
     pub known: usize,
     pub layers: Option<Stack>,
@@ -36,7 +39,7 @@ pub fn weight(finding: &Finding) -> (Severity, bool) {
 impl<'a> Told<'a> {
     pub fn new(
         inputs: &'a [Input],
-        checked: Checked,
+        checked: &'a Checked,
         known: usize,
         layers: Option<Stack>,
         judged: Option<Vec<Judged>>,
@@ -47,6 +50,7 @@ impl<'a> Told<'a> {
             inputs,
             by_name,
             checked,
+            findings: folded(&checked.findings),
             known,
             layers,
             judged,
@@ -56,6 +60,15 @@ impl<'a> Told<'a> {
     /// The file of this name.
     pub fn input(&self, file: &str) -> Option<&'a Input> {
         self.by_name.get(file).copied()
+    }
+
+    /// How many findings are as bad as this, those among them that are not kept.
+    pub fn count(&self, severity: Severity) -> usize {
+        let all = self.findings.iter();
+        let kept = all.filter(|it| it.finding.severity == severity).count();
+        let more = self.checked.more.iter();
+        let more = more.filter(|it| it.severity == severity);
+        kept + more.map(|it| it.findings).sum::<usize>()
     }
 
     /// How many policies there are, those among them that are not kept.
