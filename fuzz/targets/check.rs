@@ -3,7 +3,7 @@
 #![no_main]
 
 use becalm::Policy;
-use becalm_check::shown::{bounded, github, policy_file, printable, sarif, snippet};
+use becalm_check::shown::{bounded, folded, github, policy_file, printable, sarif, snippet};
 use becalm_check::{File, Settings, check};
 use becalm_fuzz::keeps_its_bounds;
 use libfuzzer_sys::fuzz_target;
@@ -31,8 +31,8 @@ fuzz_target!(|text: &str| {
             }
             assert!(!printable(&finding.sentence).contains(char::is_control));
         }
-        let (findings, more) = (checked.findings.iter(), checked.more.iter());
-        let all = findings.map(|it| it.code).chain(more.map(|it| it.code));
+        let (findings, more) = (folded(&checked.findings), checked.more.iter());
+        let all = findings.iter().map(|it| it.finding.code).chain(more.map(|it| it.code));
         // A file of no system is none of a review's.
         let of_systems = all.filter(|it| *it != "unknown-system").count();
         let marks = github(&bounded(&checked.findings, &checked.more, usize::MAX));

@@ -105,7 +105,11 @@ fn no_total_time(mapping: &Mapping, is_written: bool, system: &System) -> Danger
         code,
         severity: weight::severity(mapping, is_written, system, code, known.is_some()),
         span: mapping.span,
-        said: "nothing bounds how long all attempts of a call take together",
+        said: if weight::has_ends(mapping) {
+            "the time-out of each attempt alone bounds how long all attempts of a call take together"
+        } else {
+            "nothing bounds how long all attempts of a call take together"
+        },
         remedy: known.map_or_else(|| weight::remedy(system, code).into(), Cow::from),
     }
 }

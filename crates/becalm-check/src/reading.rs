@@ -116,6 +116,22 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Notes a finding that begins with what it is about: `cause` may be so of more than this.
+    pub fn find_of(
+        &mut self,
+        about: &str,
+        span: Span,
+        code: Code,
+        cause: &str,
+        remedy: impl Into<String>,
+    ) {
+        let before = self.findings.len();
+        self.find(span, code, format!("{about}: {cause}"), remedy);
+        for finding in &mut self.findings[before..] {
+            finding.about = about.len() + ": ".len();
+        }
+    }
+
     /// Whether a finding is counted once nothing changes it any more, and not when it is found.
     fn may_change(&self, code: &str) -> bool {
         self.below.is_some() || weight::may_change(code)
@@ -390,6 +406,7 @@ impl<'a> Reading<'a> {
         // What the system itself has said of this mapping is said once.
         let said: Vec<_> = self.findings.iter().map(|it| it.code).collect();
         let total = code::NO_TOTAL_TIME.name;
+        let bounds_nothing = said.contains(&code::BUDGET_BOUNDS_NOTHING.name);
         let is_again = |code: &str| {
             said.contains(&code) || said.contains(&total) && ["no-deadline", total].contains(&code)
         };
@@ -401,7 +418,8 @@ impl<'a> Reading<'a> {
             }
             // One retry policy may serve many routes.
             let once = hashed(&(&mapping.file, danger.span, danger.code, &elsewhere));
-            if self.told.insert(once) && !self.is_left_out(&danger, &mapping) {
+            let is_said = bounds_nothing && danger.code == "large-budget";
+            if self.told.insert(once) && !is_said && !self.is_left_out(&danger, &mapping) {
                 self.findings.push(danger.finding(&mapping));
             }
         }

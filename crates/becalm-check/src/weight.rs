@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use becalm::Policy;
 use becalm::classify::FailureKind;
 use becalm::hedge::HedgeDelay;
 use becalm::lint::Lint;
@@ -51,19 +52,28 @@ pub fn severity(
     let is_elsewhere = system.elsewhere.contains(&lint);
     match lint {
         _ if !is_written => Severity::Note,
-        "repeats-non-idempotent" if asks => Severity::Error,
+        // Who says in code which calls are repeated does not ask for it in the file.
+        "repeats-non-idempotent" if asks && !is_elsewhere => Severity::Error,
         "no-bound" | "unlimited-without-budget" => Severity::Error,
         // No setting of a system that has this budget is another one.
         "hints-ignored" | "concurrency-alone" => Severity::Note,
         "repeats-non-idempotent" => Severity::Warning,
         // Of many attempts there can be fewer.
-        "no-budget" | "hedge-without-budget" if is_elsewhere && mapping.policy.attempts > FEW => {
+        "no-budget" | "hedge-without-budget" if is_elsewhere && begun(&mapping.policy) > FEW => {
             Severity::Warning
         }
+        "no-total-time" if has_ends(mapping) => Severity::Note,
         _ if is_elsewhere => Severity::Note,
         // A budget that the system has by itself is as large in every file.
         "large-budget" if !origins_say("budget") => Severity::Note,
         "no-jitter" if mapping.policy.cap <= SHORT => Severity::Note,
+        // Time-outs that the system has by itself leave no more room in any other file.
+        "attempt-timeout-fills-deadline"
+            if mapping.policy.attempts <= FEW
+                && !["attempt_timeout", "deadline"].into_iter().any(origins_say) =>
+        {
+            Severity::Note
+        }
         _ if has_remedy => Severity::Warning,
         _ => Severity::Note,
     }
@@ -71,6 +81,37 @@ pub fn severity(
 
 /// Attempts that are usual: three retries.
 const FEW: u32 = 4;
+
+/// How many attempts begin before the deadline, as far as they are counted.
+fn begun(policy: &Policy) -> u32 {
+    let mut waited = Duration::ZERO;
+    let is_in_time = |least: &Duration| {
+        waited = waited.saturating_add(*least);
+        policy.deadline.is_none_or(|it| waited < it)
+    };
+    let waits = policy.schedule().take(FEW as usize).map(|it| it.least);
+    waits.take_while(is_in_time).fold(1, |all, _| all + 1)
+}
+
+/// Whether all of a call has an end, by those of its attempts: how long they take together is a lint where that is long.
+pub fn has_ends(mapping: &Mapping) -> bool {
+    let policy = &mapping.policy;
+    let is_ended = policy.attempts != Policy::UNLIMITED && policy.attempt_timeout.is_some();
+    is_ended && ENDS_ATTEMPTS.contains(&mapping.system)
+}
+
+/// Systems whose time-out of an attempt ends all of it: others end what comes no further for so long.
+const ENDS_ATTEMPTS: [&str; 9] = [
+    "contour",
+    "dapr",
+    "dotnet-resilience",
+    "envoy",
+    "envoy-gateway",
+    "gateway-api",
+    "istio",
+    "kuma",
+    "linkerd",
+];
 
 /// No draw spreads clients by more than the wait that it is of: one over so short a time spares a server nothing.
 const SHORT: Duration = Duration::from_millis(100);
@@ -108,6 +149,11 @@ pub fn is_told(mapping: &Mapping, lint: &Lint, all: &[&Lint]) -> bool {
     match lint.code {
         "repeats-what-may-be-done" => all.iter().all(|it| it.code != "repeats-non-idempotent"),
         "unlimited-without-budget" => all.iter().all(|it| it.code != "no-bound"),
+        // One number bounds them, and lacks.
+        "no-budget" if mapping.policy.attempts == Policy::UNLIMITED => {
+            let is_said = |it: &&Lint| ["no-bound", "unlimited-without-budget"].contains(&it.code);
+            mapping.system == "becalm" || !all.iter().any(is_said)
+        }
         "hints-ignored" => !connects_alone(mapping),
         "attempt-timeout-fills-deadline" => !is_side_by_side(mapping),
         _ => true,

@@ -117,19 +117,20 @@ fn a_policy_that_envoy_gateway_refuses_is_told_once() {
 
 #[test]
 fn a_large_budget_is_a_warning_where_the_file_sets_it() {
-    let severity = |retry: &str| {
+    let severity = |retry: &str, code: &str| {
         let checked = of(&format!(
             "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: BackendTrafficPolicy\nmetadata: {{name: a}}\nspec:\n  \
              targetRefs: [{{kind: HTTPRoute, name: a}}]\n{retry}"
         ));
-        let large = checked
-            .findings
-            .into_iter()
-            .find(|it| it.code == "large-budget");
+        let large = checked.findings.into_iter().find(|it| it.code == code);
         large.map(|it| it.severity)
     };
     let default = "  retry: {numRetries: 5}\n";
-    assert_eq!(severity(default), Some(Severity::Note));
-    let set = format!("{default}  circuitBreaker: {{maxParallelRetries: 1000}}\n");
-    assert_eq!(severity(&set), Some(Severity::Warning));
+    assert_eq!(severity(default, "large-budget"), Some(Severity::Note));
+    let set = |most: u32| format!("{default}  circuitBreaker: {{maxParallelRetries: {most}}}\n");
+    let warning = Some(Severity::Warning);
+    assert_eq!(severity(&set(400), "large-budget"), warning);
+    // What bounds nothing is large: it is told once.
+    assert_eq!(severity(&set(1000), "budget-bounds-nothing"), warning);
+    assert_eq!(severity(&set(1000), "large-budget"), None);
 }

@@ -303,6 +303,49 @@ fn s1_a_baseline_knows_each_finding_as_often_as_it_stands_there() {
     assert_eq!([1, 2].map(|it| exit(it, &known)), [Some(0), Some(1)]);
 }
 
+/// Three routes of one fault, and one of other figures.
+#[test]
+fn s1_a_cause_is_one_finding_of_which_each_place_may_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mesh.yaml");
+    let check = |text: &str, flags: &[&str]| {
+        fs::write(&path, text).unwrap();
+        let output = becalm(&[&["check", "mesh.yaml"], flags].concat(), folder.path());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let found = |text: &str, flags: &[&str]| -> Vec<Vec<u64>> {
+        let told = json(&check(text, &[&["--json"], flags].concat()));
+        let all = told["findings"].as_array().unwrap().iter();
+        let lines = |it: &Value| {
+            let also = it["also"].as_array().unwrap();
+            let all = std::iter::once(it).chain(also);
+            all.map(|it| it["line"].as_u64().unwrap()).collect()
+        };
+        let all = all.filter(|it| it["code"] == "no-budget" && it["severity"] == "warning");
+        all.map(lines).collect()
+    };
+    let bad = route("9, perTryTimeout: 200ms");
+    let other = route("8, perTryTimeout: 200ms");
+    let text = HEAD.to_owned() + &bad.repeat(2) + &other + &bad;
+    assert_eq!(found(&text, &[]), [vec![6, 7, 9], vec![8]]);
+    let screen = check(&text, &[]);
+    assert!(screen.contains("also at lines 7, 9\n"), "{screen}");
+    let warnings = json(&check(&text, &["--json"]));
+    let warnings = warnings["findings"].as_array().unwrap().iter();
+    let warnings = warnings.filter(|it| it["severity"] == "warning").count();
+    assert!(
+        screen.contains(&format!(", {warnings} warnings,")),
+        "{screen}"
+    );
+    // The first place passes, and then each that the baseline knows.
+    let comment = "  # becalm: allow no-budget (it is known)\n";
+    let allowed = HEAD.to_owned() + comment + &text[HEAD.len()..];
+    assert_eq!(found(&allowed, &[]), [vec![8, 10], vec![9]]);
+    check(&text, &["--write-baseline", "known"]);
+    let grown = text.clone() + &bad.repeat(2);
+    assert_eq!(found(&grown, &["--baseline", "known"]), [[10, 11]]);
+}
+
 #[cfg(target_os = "linux")] // /dev/full
 #[test]
 fn s1_what_cannot_be_printed_fails() {

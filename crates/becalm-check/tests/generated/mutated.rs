@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use becalm::Policy;
-use becalm_check::shown::{bounded, github, policy_file, sarif, snippet};
+use becalm_check::shown::{bounded, folded, github, policy_file, sarif, snippet};
 use becalm_check::{File, Settings, check};
 
 use super::shapes::Draw;
@@ -85,8 +85,8 @@ fn nothing_that_is_almost_a_file_breaks_the_reader() {
                     "{finding:?}"
                 );
             }
-            let all = checked.findings.iter();
-            let all = all.filter(|it| it.code != "unknown-system");
+            let all = folded(&checked.findings).into_iter();
+            let all = all.filter(|it| it.finding.code != "unknown-system");
             assert_eq!(
                 github(&bounded(&checked.findings, &checked.more, usize::MAX))
                     .lines()

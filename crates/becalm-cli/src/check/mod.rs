@@ -120,7 +120,8 @@ The shape of --json, stable:
   {\"becalm\":\"0.1.0\",
    \"findings\":[{\"file\":\"orders.yaml\",\"line\":10,\"column\":5,\"length\":7,
      \"code\":\"no-budget\",\"severity\":\"warning\",\"sentence\":\"...\",
-     \"remedy\":\"...\"}],
+     \"remedy\":\"...\",
+     \"also\":[{\"line\":20,\"column\":5,\"length\":7,\"sentence\":\"...\"}]}],
    \"mappings\":[{\"system\":\"istio\",\"version\":\"1.31\",\"evidence\":\"read\",
      \"file\":\"orders.yaml\",\"line\":10,\"name\":\"route to orders\",
      \"names\":[\"orders\"],\"sentence\":\"retry (41 attempts, ...\",
@@ -130,16 +131,19 @@ The shape of --json, stable:
      \"not_expressible\":[{\"what\":\"...\",\"why\":\"...\",\"line\":null}],
      \"verdict\":null}],
    \"layers\":null,
-   \"more\":[{\"code\":\"no-budget\",\"severity\":\"warning\",\"findings\":9990}],
+   \"more\":[{\"code\":\"no-budget\",\"severity\":\"warning\",\"findings\":9990,
+     \"places\":0}],
    \"more_mappings\":0}
-severity: error, warning or note. evidence: run (the system was run with such files
-and its attempts counted) or read (in its source). amplification: attempts for each
-first try while all fail, null where nothing bounds it. from: line, default, unknown
-(a placeholder) or not_expressible. With --service, verdict is {\"verdict\":
-\"stable\",\"evidence\":\"...\",\"hidden_capacity\":600.0}; with --layers, layers is
+severity: error, warning or note. also: where else in the file the same is so, of the
+same figures and with the same remedy: all of them are one finding. evidence: run (the
+system was run with such files and its attempts counted) or read (in its source).
+amplification: attempts for each first try while all fail, null where nothing bounds
+it. from: line, default, unknown (a placeholder) or not_expressible. With --service,
+verdict is {\"verdict\":\"stable\",\"evidence\":\"...\",\"hidden_capacity\":600.0};
+with --layers, layers is
 {\"name\":\"orders\",\"attempts\":20,\"of\":[5,4],\"verdict\":null}, whose verdict with
---service is that on all layers together. more and more_mappings: what is left
-out beyond 100 findings of a kind and 500 policies; --all leaves out none.
+--service is that on all layers together. more and more_mappings: what is left out
+beyond 100 findings or places of a kind and 500 policies; --all leaves out none.
 
 Exit codes:
   0  every file was read

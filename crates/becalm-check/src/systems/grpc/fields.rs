@@ -97,12 +97,13 @@ pub fn required<'n>(
     let who = reading.who();
     let is_exact = Client::of(reading.version) != Client::Go;
     if let (true, None, Some((key, node))) = (is_exact, of.entry(name), misspelled(of, name)) {
-        let sentence = format!(
-            "{who} does not read `{}`, only `{name}`, and refuses the config without it: all calls fail; grpc-go reads it in any letters",
-            key.name
+        let about = format!("`{}` is no `{name}`", key.name);
+        let cause = format!(
+            "{who} reads fields in these letters alone, and refuses the config without them: all calls fail; grpc-go reads any letters"
         );
-        let remedy = format!("write `{name}`, or read the file with `--as grpc@go`");
-        reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
+        let remedy =
+            "write fields as gRPC's documentation has them, or read the file with `--as grpc@go`";
+        reading.find_of(&about, key.span, code::NO_SUCH_FIELD, &cause, remedy);
         return Some(node);
     }
     let found = field(reading, of, name);

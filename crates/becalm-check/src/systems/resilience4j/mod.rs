@@ -34,7 +34,12 @@ pub(super) const RESILIENCE4J: System = System {
     form: Form::Tree,
     remedies: REMEDIES,
     fewer: Some("lower `maxAttempts`"),
-    elsewhere: &["no-budget", "no-deadline", "no-total-time"],
+    elsewhere: &[
+        "no-budget",
+        "no-deadline",
+        "no-total-time",
+        "repeats-non-idempotent",
+    ],
     follows: Follows::Attempts,
     schema: Schema {
         own: &[
