@@ -66,7 +66,7 @@ pub fn severity(
         _ if is_elsewhere => Severity::Note,
         // A budget that the system has by itself is as large in every file.
         "large-budget" if !origins_say("budget") => Severity::Note,
-        "no-jitter" if mapping.policy.cap <= SHORT => Severity::Note,
+        "no-jitter" if longest_wait(&mapping.policy) <= SHORT => Severity::Note,
         // Time-outs that the system has by itself leave no more room in any other file.
         "attempt-timeout-fills-deadline"
             if mapping.policy.attempts <= FEW
@@ -81,6 +81,15 @@ pub fn severity(
 
 /// Attempts that are usual: three retries.
 const FEW: u32 = 4;
+
+/// The longest wait of the first attempts, which no later one is shorter than.
+fn longest_wait(policy: &Policy) -> Duration {
+    let waits = policy.schedule().take(LOOKED_AT).map(|it| it.most);
+    waits.max().unwrap_or_default()
+}
+
+/// Waits that have grown to their cap by then.
+const LOOKED_AT: usize = 64;
 
 /// How many attempts begin before the deadline, as far as they are counted.
 fn begun(policy: &Policy) -> u32 {

@@ -38,6 +38,17 @@ fn no_draw_within_a_short_wait_spreads_clients() {
     }
 }
 
+/// The default of Resilience4j, which has a cap for waits that grow alone.
+#[test]
+fn a_wait_that_does_not_grow_is_its_longest() {
+    for (wait, told) in [("100ms", Severity::Note), ("2s", Severity::Warning)] {
+        let text =
+            format!("resilience4j.retry.instances.a: {{maxAttempts: 3, waitDuration: {wait}}}\n");
+        let checked = of("application.yml", &text);
+        assert_eq!(severities(&checked, "no-jitter"), [told], "{wait}");
+    }
+}
+
 #[test]
 fn a_mesh_has_no_time_out_of_routes() {
     let text = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nspec:\n  meshConfig:\n    \
