@@ -73,8 +73,8 @@ const REMEDIES: Remedies = &[
     ),
 ];
 
-const RETRY: &[&str] = list!("count perTryTimeout retryOn retriableStatusCodes");
-const TIMEOUTS: &[&str] = list!("response idle idleConnection");
+const RETRY: &[&str] = list!("count:number perTryTimeout:time retryOn retriableStatusCodes:number");
+const TIMEOUTS: &[&str] = list!("response:time idle:time idleConnection:time");
 
 const PREFIX: &str = "projectcontour.io/";
 const ANNOTATIONS: &[&str] =

@@ -103,8 +103,8 @@ const EXPERIMENTAL: &str = "gateway.networking.x-k8s.io";
 const KEYS: &[&str] = &["deadline", "attempt_timeout", "retry_on"];
 
 const RULE: &[&str] = list!("name matches filters backendRefs timeouts retry sessionPersistence");
-const RETRY: &[&str] = &["codes", "attempts", "backoff"];
-const TIMEOUTS: &[&str] = &["request", "backendRequest"];
+const RETRY: &[&str] = &["codes:number", "attempts:number", "backoff:time"];
+const TIMEOUTS: &[&str] = &["request:time", "backendRequest:time"];
 const CONSTRAINT: &[&str] = &["budget", "minRetryRate"];
 
 const LEFT: &str = "left to the implementation";

@@ -216,16 +216,67 @@ pub fn is_older(one: &Node, other: &Node) -> Option<bool> {
 
 /// Whether YAML reads it as a number, and not as a text.
 pub fn is_number(node: &Node) -> bool {
-    matches!(&node.value, Value::Scalar { text, quoted: false } if text.parse::<f64>().is_ok())
+    let is_number = |text: &str| {
+        text.ends_with(|it: char| it.is_ascii_digit() || it == '.') && text.parse::<f64>().is_ok()
+    };
+    matches!(&node.value, Value::Scalar { text, quoted: false } if is_number(text))
+}
+
+/// Finds keys that the schema of a resource does not have, and values of another type. A field is its name, with its type where that is
+/// checked: `count:number`, `codes:number` of a list of them, `isRetryable:flag`, `timeout:time`, `retryOn:text`.
+pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, fields: &[&str]) {
+    check_names(reading, node, what, fields);
+    for (key, node) in node.map_or(&[][..], Node::entries) {
+        let found = fields.iter().filter_map(|it| it.split_once(':'));
+        let Some((name, wanted)) = found.into_iter().find(|(name, _)| *name == key.name) else {
+            continue;
+        };
+        for node in std::slice::from_ref(node).iter().chain(node.items()) {
+            of_type(reading, name, node, wanted);
+        }
+    }
+}
+
+/// The name of a field, without its type.
+pub fn name_of<'f>(field: &'f str) -> &'f str {
+    field.split_once(':').map_or(field, |(name, _)| name)
+}
+
+/// Finds a text where the schema has a number or a flag, and a number where it has a text. What is neither is told where it is read.
+fn of_type(reading: &mut Reading<'_>, name: &str, node: &Node, wanted: &str) {
+    let Value::Scalar { text, quoted } = &node.value else {
+        return;
+    };
+    let (wanted, given, remedy) = match wanted {
+        "number" if *quoted && text.parse::<f64>().is_ok() => {
+            ("a number", "a text", format!("write {text} without quotes"))
+        }
+        "flag" if *quoted && text.parse::<bool>().is_ok() => (
+            "true or false",
+            "a text",
+            format!("write {text} without quotes"),
+        ),
+        "time" if is_number(node) => (
+            "a text",
+            "a number",
+            format!("write a duration, such as {text}s"),
+        ),
+        "text" if is_number(node) => ("a text", "a number", format!("write \"{text}\"")),
+        _ => return,
+    };
+    let sentence =
+        format!("the schema of `{name}` wants {wanted}, and the API server refuses {given}");
+    reading.find(node.span, code::REFUSED, sentence, remedy);
 }
 
 /// Finds keys that the schema of a resource does not have.
-pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, fields: &[&str]) {
+pub fn check_names(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, fields: &[&str]) {
     for (key, _) in node.map_or(&[][..], Node::entries) {
-        if fields.contains(&&*key.name) {
+        if fields.iter().any(|it| name_of(it) == key.name) {
             continue;
         }
-        let remedy = Later(|| did_you_mean(&key.name, "the fields", fields));
+        let names = || fields.iter().map(|it| name_of(it)).collect::<Vec<_>>();
+        let remedy = Later(|| did_you_mean(&key.name, "the fields", &names()));
         let sentence = format!(
             "{} has no field `{}` in {what}: {}",
             reading.who(),

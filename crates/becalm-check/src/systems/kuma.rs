@@ -13,7 +13,7 @@ use becalm::Budget;
 use becalm::retry_on::Methods;
 
 use super::envoy::{KEYS, Words, base_alone, policy};
-use super::kubernetes::{REFUSES, check, is_of};
+use super::kubernetes::{REFUSES, check, is_of, name_of};
 use super::methods::{connecting, listed};
 use super::nginx;
 use crate::code;
@@ -96,16 +96,17 @@ const OF_GRPC: Remedies = &[("repeats-non-idempotent", ALL_BUT)];
 const ALL_BUT: &str = "leave all but Unavailable and ResourceExhausted (of a `Retry`: unavailable and resource_exhausted) out of `retryOn` of `grpc`";
 
 const PROTOCOLS: &[&str] = list!("tcp http grpc");
-const TCP: &[&str] = &["maxConnectAttempt"];
+const TCP: &[&str] = &["maxConnectAttempt:number"];
 const HTTP: &[&str] = list!(
-    "numRetries perTryTimeout backOff rateLimitedBackOff retryOn retriableResponseHeaders \
-     retriableRequestHeaders hostSelection hostSelectionMaxAttempts"
+    "numRetries:number perTryTimeout:time backOff rateLimitedBackOff retryOn \
+     retriableResponseHeaders retriableRequestHeaders hostSelection hostSelectionMaxAttempts:number"
 );
-const GRPC: &[&str] = list!("numRetries perTryTimeout backOff rateLimitedBackOff retryOn");
+const GRPC: &[&str] =
+    list!("numRetries:number perTryTimeout:time backOff rateLimitedBackOff retryOn");
 const BACK_OFF: &[&str] = list!("baseInterval maxInterval");
 const LIMITED: &[&str] = list!("resetHeaders maxInterval");
 
-/// Of the older `Retry`.
+/// Of the older `Retry`, whose types protobuf has: it takes a number in quotes.
 const OLD_TCP: &[&str] = &["maxConnectAttempts"];
 const OLD_HTTP: &[&str] =
     list!("numRetries perTryTimeout backOff retriableStatusCodes retriableMethods retryOn");
@@ -205,7 +206,7 @@ fn of_conf(reading: &mut Reading<'_>, conf: &Node, names: &[String], is_old: boo
     if let Some((key, tcp)) = conf.entry("tcp") {
         let fields = fields(TCP, OLD_TCP);
         check(reading, Some(tcp), "`tcp`", fields);
-        of_tcp(reading, (key, tcp.get(fields[0])), to, names);
+        of_tcp(reading, (key, tcp.get(name_of(fields[0]))), to, names);
     }
     if let Some((key, http)) = conf.entry("http") {
         check(reading, Some(http), "`http`", fields(HTTP, OLD_HTTP));

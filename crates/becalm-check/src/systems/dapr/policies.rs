@@ -22,8 +22,8 @@ use crate::systems::kubernetes::{check, is_number};
 use crate::template::is_placeholder;
 use crate::told::Told;
 
-const RETRY: &[&str] = list!("policy duration maxInterval maxRetries matching");
-const BREAKER: &[&str] = list!("maxRequests interval timeout trip");
+const RETRY: &[&str] = list!("policy duration maxInterval maxRetries:number matching");
+const BREAKER: &[&str] = list!("maxRequests:number interval:time timeout:time trip");
 const KEYS: &[&str] = list!(
     "attempts backoff base multiplier cap jitter hint budget attempt_timeout deadline retry_on"
 );

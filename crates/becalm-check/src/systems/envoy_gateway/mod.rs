@@ -96,15 +96,15 @@ pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_of(document, GROUP)
 }
 
-const RETRY: &[&str] = list!("numRetries numAttemptsPerPriority retryOn perRetry");
-const RETRY_ON: &[&str] = &["triggers", "httpStatusCodes"];
-const PER_RETRY: &[&str] = &["timeout", "backOff"];
-const BACK_OFF: &[&str] = &["baseInterval", "maxInterval"];
+const RETRY: &[&str] = list!("numRetries:number numAttemptsPerPriority:number retryOn perRetry");
+const RETRY_ON: &[&str] = &["triggers", "httpStatusCodes:number"];
+const PER_RETRY: &[&str] = &["timeout:time", "backOff"];
+const BACK_OFF: &[&str] = &["baseInterval:time", "maxInterval:time"];
 const CIRCUIT_BREAKER: &[&str] = list!(
-    "maxConnections maxPendingRequests maxParallelRequests maxParallelRetries \
-     maxRequestsPerConnection perEndpoint retryBudget"
+    "maxConnections:number maxPendingRequests:number maxParallelRequests:number \
+     maxParallelRetries:number maxRequestsPerConnection:number perEndpoint retryBudget"
 );
-const RETRY_BUDGET: &[&str] = &["percent", "minRetryConcurrency"];
+const RETRY_BUDGET: &[&str] = &["percent", "minRetryConcurrency:number"];
 
 /// `retryDefaultRetryOn`, `retryDefaultRetriableStatusCode`, `retryDefaultNumRetries`.
 const TRIGGERS: &str =

@@ -20,7 +20,7 @@ use becalm::{Budget, Policy};
 use foldhash::HashSet;
 
 use super::envoy::{KEYS, Words, timeouts};
-use super::kubernetes::{REFUSES, check, is_of};
+use super::kubernetes::{REFUSES, check, check_names, is_of};
 use super::methods;
 use crate::code;
 use crate::document::{Document, Node, Span, Value};
@@ -143,12 +143,13 @@ const OF_MESH: System = System {
 const GROUP: &str = "networking.istio.io";
 
 /// `message HTTPRetry`.
-const RETRIES: &[&str] =
-    list!("attempts perTryTimeout retryOn retryRemoteLocalities retryIgnorePreviousHosts backoff");
+const RETRIES: &[&str] = list!(
+    "attempts:number perTryTimeout:time retryOn:text retryRemoteLocalities:flag retryIgnorePreviousHosts:flag backoff:time"
+);
 
 /// `message HTTPRoute`.
 const ROUTE: &[&str] = list!(
-    "name match route redirect directResponse delegate rewrite timeout retries fault mirror \
+    "name match route redirect directResponse delegate rewrite timeout:time retries fault mirror \
      mirrors mirrorPercent mirror_percent mirrorPercentage corsPolicy headers"
 );
 
@@ -166,7 +167,7 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
         return;
     };
     if let Some((key, policy)) = given::of_mesh(tree) {
-        check(reading, Some(policy), "`defaultHttpRetryPolicy`", RETRIES);
+        check_names(reading, Some(policy), "`defaultHttpRetryPolicy`", RETRIES);
         let name = "routes without `retries`".to_owned();
         let route = nothing(key.span);
         let unbounded = |_: &mut Reading<'a>, draft: &mut Draft, _: Span| {
@@ -200,7 +201,6 @@ fn service<'a>(reading: &mut Reading<'a>, spec: &Node, files: &'a Files<'a>) {
     for route in spec.list(&["http"]) {
         check(reading, Some(route), "an HTTPRoute", ROUTE);
         check(reading, route.get("retries"), "`retries`", RETRIES);
-        retries::types(reading, route);
         handed::to_unseen(reading, route, files);
         if route.list(&["route"]).is_empty() {
             handed::to_nothing(reading, route);

@@ -3,41 +3,12 @@
 use std::time::Duration;
 
 use super::super::envoy::{Words, base_alone};
-use super::super::kubernetes::is_number;
 use crate::code;
-use crate::document::{Key, Node, Value};
+use crate::document::{Key, Node};
 use crate::mapping::{Draft, Origin};
 use crate::reading::{Later, Reading};
 use crate::template::is_placeholder;
 use crate::told::Told;
-
-/// Finds a text where the schema of the resource has a number, and a number where it has a text.
-pub fn types(reading: &mut Reading<'_>, route: &Node) {
-    let retries = |name: &str| route.at(&["retries", name]);
-    if let Some(Node {
-        span,
-        value: Value::Scalar { quoted: true, text },
-    }) = retries("attempts")
-    {
-        let sentence = "the schema of `attempts` wants a number, and the API server refuses a text";
-        let remedy = format!("write {text} without quotes");
-        reading.find(*span, code::REFUSED, sentence, remedy);
-    }
-    let texts = ["retryOn", "perTryTimeout", "backoff"].map(|it| (it, retries(it)));
-    for (name, node) in texts.into_iter().chain([("timeout", route.get("timeout"))]) {
-        let Some(node) = node.filter(|it| is_number(it)) else {
-            continue;
-        };
-        let sentence =
-            format!("the schema of `{name}` wants a text, and the API server refuses a number");
-        let said = node.text().unwrap_or_default();
-        let remedy = match name {
-            "retryOn" => format!("write \"{said}\""),
-            _ => format!("write a duration, such as {said}s"),
-        };
-        reading.find(node.span, code::REFUSED, sentence, remedy);
-    }
-}
 
 pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, retries: &Node) {
     let told = reading.whole(retries.get("attempts"), "a number of retries");

@@ -20,12 +20,16 @@ use crate::document::{Key, Node, Span};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::systems::kubernetes::check;
+use crate::systems::kubernetes::{check, name_of};
 use crate::told::Told;
 
 const SPEC: &[&str] = &["routes", "retryBudget", "dstOverrides", "opaquePorts"];
-const ROUTE: &[&str] = list!("name condition responseClasses isRetryable timeout");
-const BUDGET: &[&str] = &["retryRatio", "minRetriesPerSecond", "ttl"];
+const ROUTE: &[&str] = list!("name condition responseClasses isRetryable:flag timeout:time");
+const BUDGET: &[&str] = &[
+    "retryRatio:number",
+    "minRetriesPerSecond:number",
+    "ttl:time",
+];
 
 const KEYS: &[&str] = &[
     "attempts", "backoff", "base", "jitter", "hint", "budget", "deadline", "retry_on",
@@ -65,7 +69,11 @@ pub fn read(reading: &mut Reading<'_>) {
 }
 
 fn required(reading: &mut Reading<'_>, node: &Node, what: &str, keys: &[&str]) {
-    for key in keys.iter().filter(|it| node.get(it).is_none()) {
+    for key in keys
+        .iter()
+        .map(|it| name_of(it))
+        .filter(|it| node.get(it).is_none())
+    {
         let sentence = format!("Linkerd refuses {what} without `{key}`");
         reading.find(node.span, code::REFUSED, sentence, format!("add `{key}`"));
     }
