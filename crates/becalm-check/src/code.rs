@@ -52,6 +52,7 @@ codes! {
     NOT_KNOWN "not-known" Note "a form that is legal, and what the system makes of it is not known here";
     NOT_SEEN "not-seen" Note "what it depends on is in another file";
     NOT_UNDERSTOOD "not-understood" Warning "a value that is not of the form that the system reads";
+    OCTAL "octal" Warning "a number that begins with 0, which YAML reads in base 8";
     OUTLIVES_CALLER "outlives-caller" Warning "a layer goes on repeating after the layer around it has given up";
     OVERLOADED "overloaded" Error "simulated with `--service`: the load is more than the service can serve, without any retry";
     OVERRIDDEN "overridden" Note "the environment or code overrides what the file says";

@@ -37,6 +37,7 @@ mod parsed;
 mod reading;
 mod room;
 mod said;
+mod scalars;
 mod severity;
 mod shape;
 pub mod shown;

@@ -15,6 +15,7 @@ use crate::kept::{Beyond, Tally, hashed};
 use crate::linted::Linted;
 use crate::lints::{self, Danger};
 use crate::mapping::{Draft, Mapping};
+use crate::scalars::{self, Scalars};
 use crate::severity::Severity;
 use crate::system::System;
 use crate::template;
@@ -132,6 +133,17 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Notes that a value is of another type than the schema's, which is told once: nothing else is said of the value.
+    pub(crate) fn refuse_type(&mut self, span: Span, sentence: String, remedy: String) {
+        if self.told.insert(self.typed(span)) {
+            self.find(span, code::REFUSED, sentence, remedy);
+        }
+    }
+
+    fn typed(&self, span: Span) -> u64 {
+        hashed(&(self.document.file, span, code::REFUSED.name))
+    }
+
     /// Whether a finding is counted once nothing changes it any more, and not when it is found.
     fn may_change(&self, code: &str) -> bool {
         self.below.is_some() || weight::may_change(code)
@@ -201,7 +213,7 @@ impl<'a> Reading<'a> {
         parse: impl Fn(&str) -> Option<T>,
     ) -> Told<T> {
         match node {
-            Some(node) if !node.is_null() => self.told_text(node.text(), node.span, form, parse),
+            Some(node) if !node.is_null() => self.told_node(node, form, true, parse),
             _ => Told::Absent,
         }
     }
@@ -213,10 +225,36 @@ impl<'a> Reading<'a> {
         form: &str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Option<(T, Span)> {
-        match self.read(node.text(), node.span, form, false, parse) {
+        match self.told_node(node, form, false, parse) {
             Told::Is(value, span) => Some((value, span)),
             Told::Absent | Told::Unknown(..) => None,
         }
+    }
+
+    /// What is said there, with numbers as the parser of the system has them.
+    fn told_node<T>(
+        &mut self,
+        node: &Node,
+        form: &str,
+        has_default: bool,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Told<T> {
+        let meant = self.system.schema.scalars.meant(node);
+        let Some((value, meant)) = meant.and_then(|it| Some((parse(&it.text)?, it))) else {
+            return self.read(node.text(), node.span, form, has_default, parse);
+        };
+        if meant.is_octal {
+            let said = node.text().unwrap_or_default();
+            let decimal = said.replacen('0', "", 1);
+            let sentence = format!(
+                "`{said}` is {}: YAML 1.1 reads a number that begins with 0 in base 8",
+                meant.text
+            );
+            let remedy = format!("write {}, or {decimal} if that is meant", meant.text);
+            self.find(node.span, code::OCTAL, sentence, remedy);
+        }
+        self.is_default(node.span);
+        Told::Is(value, node.span)
     }
 
     /// What this text says, as `parse` understands it; `None` of a list or a mapping.
@@ -305,7 +343,7 @@ impl<'a> Reading<'a> {
                 ),
                 "check the file with its values filled in",
             );
-        } else {
+        } else if !self.told.contains(&self.typed(span)) {
             let sentence = match text {
                 Some(text) => format!("`{text}` is not {form}"),
                 None => format!("{shown} stands where {form} is read"),
@@ -329,6 +367,13 @@ impl<'a> Reading<'a> {
 
     /// `true` or `false`.
     pub fn flag(&mut self, node: Option<&Node>, form: &str) -> Told<bool> {
+        if self.system.schema.scalars == Scalars::Go {
+            let is_bare = node.is_some_and(scalars::is_flag);
+            let bare = |text: &str| is_bare.then(|| scalars::flag(text))?;
+            return self.told(node, form, |text| {
+                scalars::go_flag(text).or_else(|| bare(text))
+            });
+        }
         self.told(node, form, |text| text.to_ascii_lowercase().parse().ok())
     }
 

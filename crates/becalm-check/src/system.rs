@@ -2,6 +2,7 @@
 
 use crate::code::{self, Code};
 use crate::evidence::Evidence;
+use crate::scalars::Scalars;
 
 /// A system, as far as words tell it.
 #[derive(Debug)]
@@ -56,6 +57,8 @@ pub enum Follows {
 pub struct Schema {
     /// Whether its files may be TOML as well.
     pub is_toml: bool,
+    /// Who reads their numbers.
+    pub scalars: Scalars,
     /// What it does with a field that it does not have.
     pub refuses: Option<Refuses>,
     /// Where it reads a key: what to do with one that stands elsewhere.
@@ -74,6 +77,7 @@ impl Schema {
     /// Fields are ignored where they are not known.
     pub const OPEN: Self = Self {
         is_toml: false,
+        scalars: Scalars::Go,
         refuses: None,
         homes: &[],
         own: &[],

@@ -54,7 +54,8 @@ pub fn documents(text: &str) -> Vec<Node> {
         }
         let value = Value::Scalar {
             text: value.to_owned(),
-            quoted: false,
+            // A text, whatever it looks like; nothing is none.
+            quoted: !value.is_empty(),
         };
         if let Some(entries) = all.last_mut() {
             entries.push((key, Node { span, value }));

@@ -12,7 +12,7 @@ use becalm::hint::HintMode;
 use becalm::retry_on::{Codes, Failures, RetryOn, Statuses};
 use becalm::{Budget, Jitter, Policy};
 
-use super::kubernetes::{REFUSES, check, is_a, is_of, is_same};
+use super::kubernetes::{REFUSES, check, check_types, is_a, is_of, is_same};
 use super::methods;
 use super::resources::Resources;
 use crate::code;
@@ -107,6 +107,9 @@ const RETRY: &[&str] = &["codes:number", "attempts:number", "backoff:time"];
 const TIMEOUTS: &[&str] = &["request:time", "backendRequest:time"];
 const CONSTRAINT: &[&str] = &["budget", "minRetryRate"];
 
+const BUDGET: &[&str] = &["percent:number", "interval:time"];
+const RATE: &[&str] = &["count:number", "interval:time"];
+
 const LEFT: &str = "left to the implementation";
 
 pub(super) fn read<'a>(reading: &mut Reading<'a>, resources: &Resources<'a>) {
@@ -119,6 +122,8 @@ pub(super) fn read<'a>(reading: &mut Reading<'a>, resources: &Resources<'a>) {
         spec.entry("retryConstraint"),
     ) {
         check(reading, Some(constraint), "`retryConstraint`", CONSTRAINT);
+        check_types(reading, constraint.get("budget"), BUDGET);
+        check_types(reading, constraint.get("minRetryRate"), RATE);
         // Its values are told with it, whether or not a route is here that it bounds.
         let policy = Policy::default().budget(Budget::None);
         bounded(reading, &mut Draft::of(policy, KEYS), key, constraint);

@@ -5,6 +5,7 @@ use crate::document::{Document, Key, Node, Value};
 use crate::hints::looks_like_retries;
 use crate::meant::{did_you_mean, slip_of};
 use crate::reading::{Later, Reading};
+use crate::scalars::{self, is_flag, is_number};
 use crate::system::Refuses;
 
 /// What the server does with a field that the schema of a resource does not have.
@@ -163,7 +164,7 @@ impl<'a, 'k> Annotations<'a, 'k> {
     }
 
     /// Tells of those that the system does not have, or not on this kind of resource (`owner` names the kind that it reads), and of
-    /// numbers, which Kubernetes refuses.
+    /// numbers and flags, which Kubernetes refuses.
     pub fn check(&self, reading: &mut Reading<'_>, owner: impl Fn(&str) -> &'static str) {
         let title = reading.system.title;
         let kind = kind_of(&reading.document);
@@ -185,11 +186,12 @@ impl<'a, 'k> Annotations<'a, 'k> {
     }
 }
 
-/// Tells of a number where Kubernetes takes texts alone.
+/// Tells of a number or a flag where Kubernetes takes texts alone.
 pub fn texts_alone(reading: &mut Reading<'_>, node: &Node, what: &str) {
-    if is_number(node) {
+    let given = kind_of_scalar(node);
+    if let Some(given) = given {
         let text = node.text().unwrap_or_default();
-        let sentence = format!("Kubernetes refuses {what} that is a number: `{text}`");
+        let sentence = format!("Kubernetes refuses {what} that is {given}: `{text}`");
         let remedy = format!("write `\"{text}\"`");
         reading.find(node.span, code::REFUSED, sentence, remedy);
     }
@@ -214,23 +216,21 @@ pub fn is_older(one: &Node, other: &Node) -> Option<bool> {
     Some(created(one)? < created(other)?)
 }
 
-/// Whether YAML reads it as a number, and not as a text.
-pub fn is_number(node: &Node) -> bool {
-    let is_number = |text: &str| {
-        text.ends_with(|it: char| it.is_ascii_digit() || it == '.') && text.parse::<f64>().is_ok()
-    };
-    matches!(&node.value, Value::Scalar { text, quoted: false } if is_number(text))
-}
-
 /// Finds keys that the schema of a resource does not have, and values of another type. A field is its name, with its type where that is
 /// checked: `count:number`, `codes:number` of a list of them, `isRetryable:flag`, `timeout:time`, `retryOn:text`.
 pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, fields: &[&str]) {
     check_names(reading, node, what, fields);
+    check_types(reading, node, fields);
+}
+
+/// Finds values of another type than the fields have.
+pub fn check_types(reading: &mut Reading<'_>, node: Option<&Node>, fields: &[&str]) {
     for (key, node) in node.map_or(&[][..], Node::entries) {
         let found = fields.iter().filter_map(|it| it.split_once(':'));
         let Some((name, wanted)) = found.into_iter().find(|(name, _)| *name == key.name) else {
             continue;
         };
+        key.asked.set(true);
         for node in std::slice::from_ref(node).iter().chain(node.items()) {
             of_type(reading, name, node, wanted);
         }
@@ -238,35 +238,38 @@ pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, fields:
 }
 
 /// The name of a field, without its type.
-pub fn name_of<'f>(field: &'f str) -> &'f str {
+pub fn name_of(field: &str) -> &str {
     field.split_once(':').map_or(field, |(name, _)| name)
 }
 
-/// Finds a text where the schema has a number or a flag, and a number where it has a text. What is neither is told where it is read.
-fn of_type(reading: &mut Reading<'_>, name: &str, node: &Node, wanted: &str) {
+/// What the parser of Kubernetes makes of a scalar, where that is no text.
+fn kind_of_scalar(node: &Node) -> Option<&'static str> {
+    match is_number(node) {
+        true => Some("a number"),
+        false => is_flag(node).then_some("a flag"),
+    }
+}
+
+/// Finds a text or a flag where the schema has a number, and the like. What has the type and is no value of the field is told where it
+/// is read.
+pub fn of_type(reading: &mut Reading<'_>, name: &str, node: &Node, wanted: &str) {
     let Value::Scalar { text, quoted } = &node.value else {
         return;
     };
-    let (wanted, given, remedy) = match wanted {
-        "number" if *quoted && text.parse::<f64>().is_ok() => {
-            ("a number", "a text", format!("write {text} without quotes"))
-        }
-        "flag" if *quoted && text.parse::<bool>().is_ok() => (
-            "true or false",
-            "a text",
-            format!("write {text} without quotes"),
-        ),
-        "time" if is_number(node) => (
-            "a text",
-            "a number",
-            format!("write a duration, such as {text}s"),
-        ),
-        "text" if is_number(node) => ("a text", "a number", format!("write \"{text}\"")),
+    let given = kind_of_scalar(node);
+    let unquoted = || format!("write {text} without quotes");
+    let (wanted, remedy) = match wanted {
+        "number" if *quoted && text.parse::<f64>().is_ok() => ("a number", unquoted()),
+        "flag" if *quoted && scalars::flag(text).is_some() => ("true or false", unquoted()),
+        "flag" if is_number(node) => ("true or false", "write true or false".to_owned()),
+        "time" if is_number(node) => ("a text", format!("write a duration, such as {text}s")),
+        "text" if given.is_some() => ("a text", format!("write \"{text}\"")),
         _ => return,
     };
+    let given = given.unwrap_or("a text");
     let sentence =
         format!("the schema of `{name}` wants {wanted}, and the API server refuses {given}");
-    reading.find(node.span, code::REFUSED, sentence, remedy);
+    reading.refuse_type(node.span, sentence, remedy);
 }
 
 /// Finds keys that the schema of a resource does not have.

@@ -103,8 +103,8 @@ const HTTP: &[&str] = list!(
 );
 const GRPC: &[&str] =
     list!("numRetries:number perTryTimeout:time backOff rateLimitedBackOff retryOn");
-const BACK_OFF: &[&str] = list!("baseInterval maxInterval");
-const LIMITED: &[&str] = list!("resetHeaders maxInterval");
+const BACK_OFF: &[&str] = list!("baseInterval:time maxInterval:time");
+const LIMITED: &[&str] = list!("resetHeaders maxInterval:time");
 
 /// Of the older `Retry`, whose types protobuf has: it takes a number in quotes.
 const OLD_TCP: &[&str] = &["maxConnectAttempts"];

@@ -3,14 +3,13 @@
 use becalm::classify::FailureKind;
 use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
-use crate::code;
 use crate::document::{Key, Node};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::systems::kubernetes::{check, is_number};
+use crate::systems::kubernetes::{check, name_of};
 
-const FIELDS: &[&str] = list!("httpStatusCodes gRPCStatusCodes");
+const FIELDS: &[&str] = list!("httpStatusCodes:text gRPCStatusCodes:text");
 
 /// What is repeated: each failure without an answer, and what is listed of answers, or all.
 pub fn read(reading: &mut Reading<'_>, draft: &mut Draft, matching: Option<(&Key, &Node)>) {
@@ -19,14 +18,13 @@ pub fn read(reading: &mut Reading<'_>, draft: &mut Draft, matching: Option<(&Key
     check(reading, node, "`matching`", FIELDS);
     let mut list = |name: &str, least: u16, most: u16| {
         let given = node.and_then(|it| it.get(name))?;
-        text(reading, given);
         let form = format!("a list such as 4,14-16 of numbers from {least} to {most}");
         let told = reading.told(Some(given), &form, |it| ranges(it, least, most));
         unknown = Origin::unknown(&told).or(unknown.take());
         told.known().filter(|it| !it.is_empty())
     };
-    let statuses = list(FIELDS[0], 100, 599);
-    let codes = list(FIELDS[1], 0, 16);
+    let statuses = list(name_of(FIELDS[0]), 100, 599);
+    let codes = list(name_of(FIELDS[1]), 0, 16);
     let is_listed = statuses.is_some() || codes.is_some();
     let statuses: Statuses = match statuses {
         Some(listed) => numbers(&listed).collect(),
@@ -69,16 +67,6 @@ pub fn between_sidecars(draft: &mut Draft) {
         .codes(Codes::default().and(14).and(16))
         .failures(failures.into_iter().collect::<Failures>());
     draft.policy.retry_on = lists.into();
-}
-
-/// Tells of a number where the schema has a text.
-pub fn text(reading: &mut Reading<'_>, node: &Node) {
-    if is_number(node) {
-        let text = node.text().unwrap_or_default();
-        let sentence = format!("kubectl refuses the number `{text}` where a text stands");
-        let remedy = format!("write `\"{text}\"`");
-        reading.find(node.span, code::REFUSED, sentence, remedy);
-    }
 }
 
 fn numbers(ranges: &[(u16, u16)]) -> impl Iterator<Item = u16> {

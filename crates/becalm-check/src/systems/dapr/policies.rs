@@ -6,7 +6,7 @@ use std::time::Duration;
 use becalm::Policy;
 use becalm::breaker::Breaker;
 
-use super::matching::{self, text};
+use super::matching;
 use super::targets::Target;
 use super::{Files, entries};
 use crate::code::{self, Code};
@@ -18,12 +18,13 @@ use crate::meant::nearest;
 use crate::reading::Reading;
 use crate::severity::Severity;
 use crate::systems::cenkalti::{constant, exponential};
-use crate::systems::kubernetes::{check, is_number};
+use crate::systems::kubernetes::{check, of_type};
 use crate::template::is_placeholder;
 use crate::told::Told;
 
-const RETRY: &[&str] = list!("policy duration maxInterval maxRetries:number matching");
-const BREAKER: &[&str] = list!("maxRequests:number interval:time timeout:time trip");
+const RETRY: &[&str] =
+    list!("policy:text duration:time maxInterval:time maxRetries:number matching");
+const BREAKER: &[&str] = list!("maxRequests:number interval:time timeout:time trip:text");
 const KEYS: &[&str] = list!(
     "attempts backoff base multiplier cap jitter hint budget attempt_timeout deadline retry_on"
 );
@@ -55,7 +56,7 @@ impl<'n> Policies<'n> {
     pub fn of(reading: &mut Reading<'_>, own: Option<&'n Node>) -> Self {
         let all = |kind: &str| entries(own.and_then(|it| it.get(kind)));
         for (_, timeout) in all("timeouts") {
-            text(reading, timeout);
+            of_type(reading, "timeouts", timeout, "time");
             duration(reading, Some(timeout));
         }
         for (_, breaker) in all("circuitBreakers") {
@@ -180,11 +181,6 @@ impl<'n> Policies<'n> {
 fn draft(reading: &mut Reading<'_>, key: &Key, retry: &Node) -> Option<Draft> {
     check(reading, Some(retry), "a policy of retries", RETRY);
     let get = |name: &str| retry.get(name).filter(|it| !it.is_null());
-    for name in ["duration", "maxInterval"] {
-        if let Some(node) = get(name) {
-            text(reading, node);
-        }
-    }
     let kind = reading.told(get("policy"), "`constant` or `exponential`", |it| {
         let it = it.to_ascii_lowercase();
         ["constant", "exponential"].contains(&&*it).then_some(it)
@@ -237,14 +233,6 @@ fn draft(reading: &mut Reading<'_>, key: &Key, retry: &Node) -> Option<Draft> {
 
 /// Whether anything is repeated.
 fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, node: Option<&Node>) -> bool {
-    let is_text = |it: &&Node| it.text().is_some() && !is_number(it);
-    if let Some(node) = node.filter(is_text) {
-        let shown = node.text().unwrap_or_default();
-        if shown.parse::<i64>().is_ok() {
-            let sentence = format!("kubectl refuses the text `{shown}` where a number stands");
-            reading.find(node.span, code::REFUSED, sentence, "leave out the quotes");
-        }
-    }
     let form = "a number of retries, or -1 for no end";
     draft.policy.attempts = Policy::UNLIMITED;
     match reading.told(node, form, |it| it.parse::<i64>().ok()) {

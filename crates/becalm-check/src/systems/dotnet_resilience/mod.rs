@@ -21,6 +21,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::scalars::Scalars;
 use crate::system::{Follows, Form, Schema, System};
 use options::Options;
 use sections::{Kind, Section, sections};
@@ -35,7 +36,10 @@ pub(super) const DOTNET_RESILIENCE: System = System {
     fewer: Some("lower `MaxRetryAttempts`"),
     elsewhere: &["no-budget", "hedge-without-budget", "breaker-no-jitter"],
     follows: Follows::Attempts,
-    schema: Schema::OPEN,
+    schema: Schema {
+        scalars: Scalars::Json,
+        ..Schema::OPEN
+    },
 };
 
 /// What helps against a lint, by its code.

@@ -21,6 +21,7 @@ use crate::document::{Document, Node};
 use crate::evidence::Evidence;
 use crate::list::list;
 use crate::reading::Reading;
+use crate::scalars::Scalars;
 use crate::system::{Follows, Form, Refuses, Schema, System};
 use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, entry, field, items};
 use files::is_cluster;
@@ -42,6 +43,7 @@ pub(super) const ENVOY: System = System {
     elsewhere: &[],
     follows: Follows::Attempts,
     schema: Schema {
+        scalars: Scalars::Cpp,
         refuses: Some(Refuses {
             place: |path| path.last().is_some_and(|it| NO_ROUTES.contains(it)),
             how: "Envoy refuses the file",

@@ -13,7 +13,7 @@ use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
 
 use super::envoy::{KEYS, Words, at_most, base_alone, share_of, timeouts};
-use super::kubernetes::{REFUSES, check, is_of};
+use super::kubernetes::{REFUSES, check, check_types, is_of};
 use super::resources::Resources;
 use crate::code;
 use crate::document::{Document, Node, Span};
@@ -104,6 +104,7 @@ const CIRCUIT_BREAKER: &[&str] = list!(
     "maxConnections:number maxPendingRequests:number maxParallelRequests:number \
      maxParallelRetries:number maxRequestsPerConnection:number perEndpoint retryBudget"
 );
+const FRACTION: &[&str] = &["numerator:number", "denominator:number"];
 const RETRY_BUDGET: &[&str] = &["percent", "minRetryConcurrency:number"];
 
 /// `retryDefaultRetryOn`, `retryDefaultRetriableStatusCode`, `retryDefaultNumRetries`.
@@ -320,6 +321,7 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) 
 fn budget(reading: &mut Reading<'_>, draft: &mut Draft, breaker: Option<&Node>) {
     let entry = |name| breaker.and_then(|it| it.entry(name));
     if let Some((key, budget)) = entry("retryBudget") {
+        check_types(reading, budget.get("percent"), FRACTION);
         let percent = percent(reading, budget.get("percent"));
         let floor = reading.whole(budget.get("minRetryConcurrency"), "a number of retries");
         share_of(reading, draft, (percent, 0.0), (floor, 3), key.span);

@@ -23,6 +23,7 @@ use crate::document::{Document, Key, Node, Span};
 use crate::evidence::Evidence;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::scalars::Scalars;
 use crate::system::{Follows, Form, Schema, System};
 use crate::template::is_placeholder;
 use fields::{Client, field, is_list, is_number, is_quoted, number, spelled};
@@ -38,7 +39,10 @@ pub(super) const GRPC: System = System {
     fewer: Some("lower `maxAttempts`"),
     elsewhere: &[],
     follows: Follows::Attempts,
-    schema: Schema::OPEN,
+    schema: Schema {
+        scalars: Scalars::Json,
+        ..Schema::OPEN
+    },
 };
 
 /// What helps against a lint, by its code.

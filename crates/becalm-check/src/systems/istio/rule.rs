@@ -5,7 +5,7 @@ use std::time::Duration;
 use becalm::Budget;
 
 use super::super::envoy::{at_most, share_of};
-use super::super::kubernetes::{check, is_older, is_same, named, namespace};
+use super::super::kubernetes::{check, check_types, is_older, is_same, named, namespace};
 use super::super::resources::At;
 use super::files::within;
 use super::{Files, nothing, of_route};
@@ -172,7 +172,9 @@ fn of_rule(reading: &mut Reading<'_>, draft: &mut Draft, policies: [Option<&Node
         share(reading, draft, given, key.span);
         return;
     }
-    let most = entry("connectionPool").and_then(|(_, it)| it.at(&["http", "maxRetries"]));
+    let pool = entry("connectionPool").and_then(|(_, it)| it.get("http"));
+    check_types(reading, pool, &["maxRetries:number"]);
+    let most = pool.and_then(|it| it.get("maxRetries"));
     match reading.whole(most, "a number of retries") {
         // "if settings.Http.MaxRetries > 0": 0 leaves the default.
         Told::Is(most, span) if most > 0 => at_most(reading, draft, most, span),
@@ -186,7 +188,11 @@ fn share(reading: &mut Reading<'_>, draft: &mut Draft, budget: &Node, span: Span
         reading,
         Some(budget),
         "`retryBudget`",
-        &["percent", "minRetryConcurrency", "budgetInterval"],
+        &[
+            "percent:number",
+            "minRetryConcurrency:number",
+            "budgetInterval:time",
+        ],
     );
     let percent = reading.number(budget.get("percent"), "a percentage from 0 to 100");
     let floor = reading.whole(budget.get("minRetryConcurrency"), "a number of retries");

@@ -16,7 +16,9 @@ use crate::document::{Document, Key, Node, Span};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::{Later, Reading};
-use crate::systems::kubernetes::{is_a, is_beside, is_number, is_same, kind_of, named, namespace};
+use crate::systems::kubernetes::{
+    is_a, is_beside, is_same, kind_of, named, namespace, texts_alone,
+};
 use crate::systems::methods;
 use crate::systems::resources::Resources;
 use crate::told::Told;
@@ -99,11 +101,8 @@ pub fn read(reading: &mut Reading<'_>, resources: &Resources<'_>) {
     // Where one annotation is not understood, Linkerd takes none of them, or refuses the resource.
     let before = std::mem::replace(&mut reading.misread, code::REFUSED);
     let mark = reading.mark();
-    for (_, value) in all(&document).filter(|(_, it)| is_number(it)) {
-        let text = value.text().unwrap_or_default();
-        let sentence = format!("Kubernetes refuses an annotation that is a number: `{text}`");
-        let remedy = format!("write `\"{text}\"`");
-        reading.find(value.span, code::REFUSED, sentence, remedy);
+    for (_, value) in all(&document) {
+        texts_alone(reading, value, "an annotation");
     }
     let draft = draft(reading, first.span);
     reading.misread = before;

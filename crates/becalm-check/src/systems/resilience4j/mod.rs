@@ -21,6 +21,7 @@ use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::scalars::Scalars;
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
 use instance::{Configs, Levels};
@@ -42,6 +43,7 @@ pub(super) const RESILIENCE4J: System = System {
     ],
     follows: Follows::Attempts,
     schema: Schema {
+        scalars: Scalars::Java,
         own: &[
             ("", "failAfterMaxAttempts"),
             ("", "consumeResultBeforeRetryAttempt"),

@@ -116,8 +116,9 @@ pub fn fill_in(node: &mut Node, kept: &mut HashMap<Span, String>) {
     match &mut node.value {
         Value::List(items) => items.iter_mut().for_each(|it| fill_in(it, kept)),
         Value::Table(entries) => entries.iter_mut().for_each(|(_, it)| fill_in(it, kept)),
-        Value::Scalar { text, .. } => {
+        Value::Scalar { text, quoted } => {
             if let Some(filled) = with_defaults(text) {
+                *quoted = true;
                 kept.insert(node.span, std::mem::replace(text, filled));
             }
         }

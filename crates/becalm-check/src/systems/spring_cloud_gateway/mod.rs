@@ -20,6 +20,7 @@ use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::Draft;
 use crate::reading::Reading;
+use crate::scalars::Scalars;
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
 use filter::Filter;
@@ -36,6 +37,7 @@ pub(super) const SPRING_CLOUD_GATEWAY: System = System {
     elsewhere: &["no-budget"],
     follows: Follows::Attempts,
     schema: Schema {
+        scalars: Scalars::JavaTexts,
         tables: &["backoff"],
         of_no_table: code::NOT_UNDERSTOOD,
         ..Schema::OPEN

@@ -16,12 +16,18 @@ use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::system::Remedies;
 use crate::systems::cenkalti::{MAX_ELAPSED, constant, exponential};
-use crate::systems::kubernetes::is_number;
+use crate::systems::kubernetes::check_types;
 use crate::told::Told;
 
 const FIELDS: &[&str] = list!(
     "attempts initialInterval timeout status disableRetryOnNetworkError retryNonIdempotentMethod \
      maxRequestBodyBytes"
+);
+
+/// Of those of a resource that take a type alone: times are numbers or texts.
+const TYPES: &[&str] = list!(
+    "attempts:number status:text disableRetryOnNetworkError:flag retryNonIdempotentMethod:flag \
+     maxRequestBodyBytes:number"
 );
 
 const KEYS: &[&str] =
@@ -47,11 +53,14 @@ pub fn read(
     let is_old = reading.version == "3.6";
     let fields = if is_old { &FIELDS[..2] } else { FIELDS };
     source.check(reading, retry, "`retry`", fields, |_| true);
+    if source == Source::Resource {
+        check_types(reading, Some(retry), TYPES);
+    }
     let get = |name: &str| source.get(retry, name).filter(|it| !it.is_null());
     let interval = reading.told(get("initialInterval"), "a duration such as 100ms", |it| {
         of_source(it, source)
     });
-    let Some(attempts) = attempts(reading, key, get("attempts"), source) else {
+    let Some(attempts) = attempts(reading, key, get("attempts")) else {
         return;
     };
     let mut draft = Draft::of(waits(&interval, attempts.clone().known()), KEYS);
@@ -109,20 +118,8 @@ impl<'n> Fields<'n> {
 }
 
 /// Nothing where Traefik refuses the middleware.
-fn attempts(
-    reading: &mut Reading<'_>,
-    key: &Key,
-    node: Option<&Node>,
-    source: Source,
-) -> Option<Told<u32>> {
+fn attempts(reading: &mut Reading<'_>, key: &Key, node: Option<&Node>) -> Option<Told<u32>> {
     let remedy = "set `attempts: 2`, or leave the middleware out";
-    let is_text = |it: &&Node| source == Source::Resource && it.text().is_some() && !is_number(it);
-    if let Some(node) = node.filter(is_text) {
-        let text = node.text().unwrap_or_default();
-        let sentence = format!("kubectl refuses `{text}` where a number of attempts stands");
-        reading.find(node.span, code::REFUSED, sentence, "write a number");
-        return None;
-    }
     let told = reading.told(node, "a number of attempts", |it| it.parse::<i64>().ok());
     match told {
         Told::Absent => {

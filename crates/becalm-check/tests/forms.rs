@@ -1,0 +1,114 @@
+//! Which number is a value, to the parser of its system?
+
+mod asked;
+
+use asked::of;
+
+const ISTIO: &str = "\
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: shop}
+spec:
+  hosts: [orders]
+  http:
+  - route: [{destination: {host: orders}}]
+    retries: {attempts: N, perTryTimeout: 2s, retryOn: 5xx}
+";
+
+const TRAEFIK: &str = "http: {middlewares: {again: {retry: {attempts: N}}}}\n";
+
+const TRAEFIK_TOML: &str = "[http.middlewares.again.retry]\nattempts = N\n";
+
+const KONG: &str =
+    "_format_version: '3.0'\nservices:\n- {name: orders, host: orders, retries: N}\n";
+
+const ENVOY: &str = "\
+name: local
+virtual_hosts:
+- name: shop
+  domains: ['*']
+  routes:
+  - match: {prefix: /}
+    route: {cluster: orders, timeout: 9s, retry_policy: {retry_on: 5xx, num_retries: N}}
+";
+
+const RESILIENCE4J: &str = "resilience4j: {retry: {instances: {orders: {maxAttempts: N}}}}\n";
+
+const PROPERTIES: &str = "resilience4j.retry.instances.orders.maxAttempts=N\n";
+
+const GATEWAY: &str = "\
+spring: {cloud: {gateway: {server: {webflux: {routes: [
+  {id: orders, uri: 'lb://orders', filters: [{name: Retry, args: {retries: N}}]}]}}}}}
+";
+
+const DOTNET: &str = "{\"Resilience\": {\"Retry\": {\"MaxRetryAttempts\": N, \"BackoffType\": \"Exponential\", \"UseJitter\": true}}}\n";
+
+/// Those of the policy, and whether the number is told as one in base 8; nothing of what is refused or not understood.
+fn attempts(name: &str, text: &str, number: &str) -> Option<(u32, bool)> {
+    let checked = of(&[(name, &text.replace('N', number))]);
+    let is_wrong = |it: &becalm_check::Finding| ["refused", "not-understood"].contains(&it.code);
+    if checked.findings.iter().any(is_wrong) {
+        return None;
+    }
+    let octal = checked.findings.iter().filter(|it| it.code == "octal");
+    let mapping = checked.mappings.first().expect(text);
+    Some((mapping.policy.attempts, octal.count() == 1))
+}
+
+/// What the parsers themselves made of it: yaml.v2 and yaml.v3 of Go, toml, `SnakeYAML` with Spring's conversions, and yaml-cpp.
+#[test]
+fn a_number_is_what_the_parser_makes_of_it() {
+    for (name, text, first, forms) in [
+        (
+            "a.yaml",
+            ISTIO,
+            1,
+            "0x3=3 0o3=3 0b11=3 030=24! 1_0=10 +3=3 3.0=3 1e1=10 089=89 '030'=30 3.5",
+        ),
+        (
+            "a.yaml",
+            TRAEFIK,
+            0,
+            "0x3=3 0o3=3 030=24! 1_0=10 +3=3 3.0=3 1e1=10 '3'=3 3.5 '0x3' '3.0'",
+        ),
+        (
+            "a.toml",
+            TRAEFIK_TOML,
+            0,
+            "0x9=9 0o3=3 0b11=3 1_0=10 +3=3 3.0=3 3.5",
+        ),
+        ("a.yaml", KONG, 1, "0x3=3 030=24! 1_0=10 3.0=3 3.5"),
+        (
+            "a.yaml",
+            ENVOY,
+            1,
+            "0x3=3 030=24! +3=3 3.0=3 1e1=10 '3'=3 '030'=30 0o3 1_0 0b11 '0x3' 3.5",
+        ),
+        (
+            "application.yaml",
+            RESILIENCE4J,
+            0,
+            "0x3=3 030=24! 1_0=10 +3=3 3.0=3 1e1=10 '030'=30 '0x3'=3 ${X:030}=30 3.9=3 0o3 '3.0' '1_0'",
+        ),
+        (
+            "application.properties",
+            PROPERTIES,
+            0,
+            "0x3=3 030=30 +3=3 3.0 1_0 0o3",
+        ),
+        (
+            "application.yaml",
+            GATEWAY,
+            1,
+            "0x3=3 030=24! 1_0=10 +3=3 '030'=30 3.0 0o3 1e1",
+        ),
+    ] {
+        for form in forms.split(' ') {
+            let (given, meant) = form.split_once('=').unwrap_or((form, ""));
+            let is_octal = meant.ends_with('!');
+            let meant: Option<u32> = meant.trim_end_matches('!').parse().ok();
+            let wanted = meant.map(|it| (it + first, is_octal));
+            assert_eq!(attempts(name, text, given), wanted, "{given} in {text}");
+        }
+    }
+}
