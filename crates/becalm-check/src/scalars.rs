@@ -1,7 +1,7 @@
 //! What is a number or a flag to the parser of a system?
 //!
-//! YAML 1.1 has more forms of numbers than decimal ones, and each parser has its own part of them. Seen with `gopkg.in/yaml.v2` and `v3`,
-//! `sigs.k8s.io/yaml`, SnakeYAML 1.33 with Spring's conversions, and yaml-cpp 0.7.
+//! YAML 1.1 has more forms of numbers than decimal ones, and each parser has its own part of them. Run with `gopkg.in/yaml.v2` and `v3`,
+//! `sigs.k8s.io/yaml`, `SnakeYAML` 1.33 with Spring's conversions, yaml-cpp 0.7, and Envoy 1.40.
 
 use crate::document::{Node, Value};
 
@@ -53,14 +53,16 @@ impl Scalars {
         })
     }
 
-    /// `NumberUtils.parseNumber` of Spring.
+    /// A text that is bound to a number: by `NumberUtils.parseNumber` of Spring, and by protobuf.
     fn of_text(self, text: &str) -> Option<i128> {
-        let is_java = matches!(self, Self::Java | Self::JavaTexts);
+        let prefixes: &[_] = match self {
+            Self::Json | Self::Go => return None,
+            Self::Cpp => &["0x", "0X"],
+            Self::Java | Self::JavaTexts => &["0x", "0X", "#"],
+        };
         let (sign, digits) = signed(text);
-        let digits = ["0x", "0X", "#"]
-            .iter()
-            .find_map(|it| digits.strip_prefix(it))?;
-        Some(sign * radix(digits, 16)?).filter(|_| is_java)
+        let digits = prefixes.iter().find_map(|it| digits.strip_prefix(it))?;
+        Some(sign * radix(digits, 16)?)
     }
 
     fn whole(self, text: &str) -> Option<i128> {
@@ -200,7 +202,7 @@ mod tests {
             ("10s", None, None, None, None),
             ("'030'", None, None, None, None),
             ("'3.0'", None, None, None, None),
-            ("'0x3'", None, Some(3), Some(3), None),
+            ("'0x3'", None, Some(3), Some(3), Some(3)),
             ("'#3'", None, Some(3), Some(3), None),
         ] {
             for (who, number) in [(Go, go), (Java, java), (JavaTexts, texts), (Cpp, cpp)] {

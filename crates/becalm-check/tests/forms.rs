@@ -32,7 +32,8 @@ virtual_hosts:
     route: {cluster: orders, timeout: 9s, retry_policy: {retry_on: 5xx, num_retries: N}}
 ";
 
-const RESILIENCE4J: &str = "resilience4j: {retry: {instances: {orders: {maxAttempts: N}}}}\n";
+const RESILIENCE4J: &str =
+    "resilience4j:\n  retry:\n    instances:\n      orders:\n        maxAttempts: N\n";
 
 const PROPERTIES: &str = "resilience4j.retry.instances.orders.maxAttempts=N\n";
 
@@ -40,8 +41,6 @@ const GATEWAY: &str = "\
 spring: {cloud: {gateway: {server: {webflux: {routes: [
   {id: orders, uri: 'lb://orders', filters: [{name: Retry, args: {retries: N}}]}]}}}}}
 ";
-
-const DOTNET: &str = "{\"Resilience\": {\"Retry\": {\"MaxRetryAttempts\": N, \"BackoffType\": \"Exponential\", \"UseJitter\": true}}}\n";
 
 /// Those of the policy, and whether the number is told as one in base 8; nothing of what is refused or not understood.
 fn attempts(name: &str, text: &str, number: &str) -> Option<(u32, bool)> {
@@ -55,7 +54,7 @@ fn attempts(name: &str, text: &str, number: &str) -> Option<(u32, bool)> {
     Some((mapping.policy.attempts, octal.count() == 1))
 }
 
-/// What the parsers themselves made of it: yaml.v2 and yaml.v3 of Go, toml, `SnakeYAML` with Spring's conversions, and yaml-cpp.
+/// What the parsers themselves made of it: yaml.v2 and yaml.v3 of Go, toml, `SnakeYAML` with Spring's conversions, and yaml-cpp, and Envoy itself.
 #[test]
 fn a_number_is_what_the_parser_makes_of_it() {
     for (name, text, first, forms) in [
@@ -63,7 +62,7 @@ fn a_number_is_what_the_parser_makes_of_it() {
             "a.yaml",
             ISTIO,
             1,
-            "0x3=3 0o3=3 0b11=3 030=24! 1_0=10 +3=3 3.0=3 1e1=10 089=89 '030'=30 3.5",
+            "0x3=3 0o3=3 0b11=3 030=24! 1_0=10 +3=3 3.0=3 1e1=10 089=89 3.5",
         ),
         (
             "a.yaml",
@@ -82,7 +81,7 @@ fn a_number_is_what_the_parser_makes_of_it() {
             "a.yaml",
             ENVOY,
             1,
-            "0x3=3 030=24! +3=3 3.0=3 1e1=10 '3'=3 '030'=30 0o3 1_0 0b11 '0x3' 3.5",
+            "0x3=3 030=24! +3=3 3.0=3 1e1=10 '3'=3 '030'=30 '0x3'=3 0o3 1_0 0b11 3.5",
         ),
         (
             "application.yaml",

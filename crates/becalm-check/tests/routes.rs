@@ -59,8 +59,8 @@ fn envoy_reads_its_numbers_lists_and_methods_so() {
         ),
         (
             "",
-            "retry_on: 5xx, num_retries: 010".to_owned(),
-            9,
+            "retry_on: 5xx, num_retries: \"010\"".to_owned(),
+            11,
             of_5xx("any"),
         ),
         (
@@ -322,7 +322,7 @@ fn istio_refuses_what_its_validation_does() {
         ("attempts: -1", &["refused"]),
         ("attempts: 2, retryOn: 503", &["refused"]),
         ("attempts: 2, retryOn: \"503\"", &[]),
-        ("attempts: 2, perTryTimeout: 1", &["refused", "refused"]),
+        ("attempts: 2, perTryTimeout: 1", &["refused"]),
     ] {
         let mut found = istio(retries);
         found

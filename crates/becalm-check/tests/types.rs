@@ -215,7 +215,7 @@ fn an_annotation_is_a_text() {
             "networking.k8s.io/v1",
             "Ingress",
             nginx,
-            "proxy-read-timeout",
+            "proxy-next-upstream-tries",
             "1_0",
         ),
         ("v1", "Service", "retry.linkerd.io/", "limit", "2"),

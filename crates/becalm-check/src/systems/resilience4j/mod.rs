@@ -21,7 +21,7 @@ use crate::hints::looks_like_retries;
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::scalars::Scalars;
+use crate::scalars::{Scalars, is_number};
 use crate::system::{Follows, Form, Schema, System};
 use crate::told::Told;
 use instance::{Configs, Levels};
@@ -260,10 +260,25 @@ fn bare() -> Policy {
 /// They count the first try.
 fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, levels: &Levels<'_>) {
     let form = "a number of attempts of at least 1";
-    let some = |it: &str| it.parse().ok().filter(|it| *it > 0);
-    let mut told = reading.told(levels.value("maxAttempts"), form, some);
+    let mut told = of_key(reading, levels.value("maxAttempts"), form);
     if reads_old_attempts(reading) {
-        told = told.or(reading.told(levels.value(OLD_ATTEMPTS), form, some));
+        told = told.or(of_key(reading, levels.value(OLD_ATTEMPTS), form));
     }
     draft.set("attempts", told, |policy, it| policy.attempts = it);
+}
+
+fn of_key(reading: &mut Reading<'_>, node: Option<&Node>, form: &str) -> Told<u32> {
+    let is_number = node.is_some_and(is_number);
+    let told = reading.told(node, form, |text| {
+        // `NumberUtils.convertNumberToTargetClass` of Spring.
+        let cut = text.parse().ok().filter(|_| is_number).map(f64::trunc);
+        let whole = cut.map_or_else(|| text.to_owned(), |it| it.to_string());
+        whole.parse().ok().filter(|it| *it > 0)
+    });
+    let said = node.and_then(Node::text).filter(|it| it.contains('.'));
+    if let (Told::Is(attempts, span), Some(said)) = (&told, said.filter(|it| !it.ends_with(".0"))) {
+        let sentence = format!("Spring cuts `{said}` to {attempts}");
+        reading.find(*span, code::ATTEMPTS_CUT, sentence, "write a whole number");
+    }
+    told
 }
