@@ -258,8 +258,11 @@ fn gather<'n>(
     }
     for item in node.items() {
         let parent = path.last();
-        if let Some(here) = named(item, parent).or_else(|| assigned(item, parent, left.is_unknown))
-        {
+        let unknown = || {
+            assigned(item, parent, left.is_unknown)
+                .or_else(|| called(item, parent, left.is_unknown))
+        };
+        if let Some(here) = named(item, parent).or_else(unknown) {
             left.keys.extend(path.left(here, told));
         }
         if parent == "patchesStrategicMerge" && !left.is_patch {
@@ -346,6 +349,13 @@ fn assigned<'n>(item: &'n Node, parent: &str, is_unknown: bool) -> Option<(&'n s
     let is_list = ["environment", "literals"].contains(&parent);
     let is_label = || is_unknown && name.starts_with("traefik.");
     ((is_list || is_label()) && looks_like_retries(name)).then_some((name, item.span))
+}
+
+/// A filter of a list, as a route of Skipper has it: `retry()`.
+fn called<'n>(item: &'n Node, parent: &str, is_unknown: bool) -> Option<(&'n str, Span)> {
+    let (name, rest) = item.text()?.trim().split_once('(')?;
+    let is_call = is_unknown && parent == "filters" && rest.ends_with(')');
+    (is_call && looks_like_retries(name)).then_some((name, item.span))
 }
 
 /// What a patch of JSON (RFC 6902) sets: by its path, or within its value.

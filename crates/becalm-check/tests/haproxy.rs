@@ -127,3 +127,57 @@ fn the_last_line_ends_with_a_line_break() {
         "{map:?}"
     );
 }
+
+/// HAProxy keeps the lower 64 bits of a number: 2^64 is 0, and 2^64 + 1 is 1 ms.
+#[test]
+fn a_time_beyond_64_bits_begins_anew() {
+    let checked = backend("timeout server 18446744073709551617");
+    assert_eq!(refused(&checked), [0; 0], "{checked:?}");
+    let each = checked.mappings[0].policy.attempt_timeout;
+    assert_eq!(each, Some(std::time::Duration::from_millis(1)));
+    let checked = backend("timeout server 18446744073709551616");
+    assert_eq!(refused(&checked), [0; 0], "{checked:?}");
+    assert!(warns(&checked), "{checked:?}");
+    assert_eq!(refused(&backend("timeout server 4294967296")), [9]);
+}
+
+/// Whether it tells what HAProxy itself warns of.
+fn warns(checked: &Checked) -> bool {
+    let mut all = checked.findings.iter();
+    all.any(|it| it.sentence.contains("missing timeouts for backend 'b'"))
+}
+
+#[test]
+fn times_that_are_missing_or_0_are_told_as_haproxy_warns_of_them() {
+    let of = |times: &str, server: &str| {
+        let text =
+            format!("defaults\n{times}\nbackend b\n  retry-on all-retryable-errors\n{server}");
+        of(&[("h.cfg", &text)])
+    };
+    let server = "  server s 10.0.0.1:80\n";
+    for (times, is_missing) in [
+        (TIMES.to_owned(), false),
+        (TIMES.replace("timeout server 1s", ""), true),
+        (TIMES.replace("timeout server 1s", "timeout server 0"), true),
+        (TIMES.replace("timeout connect 1s", ""), true),
+        (TIMES.replace("timeout client 1s", ""), false),
+        (TIMES.replace("server 1s", "server ${TIME}"), false),
+    ] {
+        assert_eq!(warns(&of(&times, server)), is_missing, "{times}");
+    }
+    // Defaults of a file that is not named may have them.
+    let text = format!("backend b from web\n  retry-on all-retryable-errors\n{server}");
+    assert!(!warns(&asked::of(&[("h.cfg", &text)])));
+}
+
+#[test]
+fn a_backend_without_a_server_repeats_nothing() {
+    let told = |line: &str| {
+        let text = format!("defaults\n{TIMES}  retries 3\nbackend b\n  {line}\n");
+        has(&of(&[("h.cfg", &text)]), "not-seen")
+    };
+    assert!(told("balance roundrobin"));
+    assert!(!told("server s 10.0.0.1:80"));
+    assert!(!told("stats enable"));
+    assert!(!told("http-request deny"));
+}

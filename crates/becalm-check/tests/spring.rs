@@ -246,3 +246,34 @@ fn metrics_of_retries_are_a_property() {
     let checked = of(&[("application.yml", text)]);
     assert!(!codes(&checked).contains(&"key-not-read"), "{checked:?}");
 }
+
+#[test]
+fn a_flag_of_the_backoff_is_one() {
+    let told = |flag: &str| {
+        let checked = retry(&format!(
+            "backoff: {{firstBackoff: 50ms, basedOnPreviousValue: {flag}}}"
+        ));
+        checked.findings.iter().any(|it| it.code == "refused")
+    };
+    assert!(told("abc"));
+    assert!(!told("true") && !told("off"));
+}
+
+#[test]
+fn a_filter_that_misspells_retry_is_told() {
+    let refused = |name: &str| {
+        let text = format!(
+            "spring: {{cloud: {{gateway: {{routes: [{{id: a, uri: 'lb://a', filters: [{{name: {name}, args: {{retries: 3}}}}]}}]}}}}}}\n"
+        );
+        let checked = asked::of(&[("application.yaml", &text)]);
+        let refused = checked
+            .findings
+            .into_iter()
+            .filter(|it| it.code == "refused");
+        refused.map(|it| it.remedy).collect::<Vec<_>>()
+    };
+    assert_eq!(refused("Retri"), ["did you mean `Retry`?"]);
+    assert_eq!(refused("retry"), ["did you mean `Retry`?"]);
+    assert_eq!(refused("Retry"), [""; 0]);
+    assert_eq!(refused("RequestSize"), [""; 0]);
+}

@@ -417,3 +417,21 @@ fn settings_in_texts_and_in_lists_of_names_are_told() {
         assert!(!is_named("a.yaml", &text), "{text}");
     }
 }
+
+#[test]
+fn filters_of_a_route_that_repeat_are_told() {
+    let route = |filters: &str| {
+        let text = format!(
+            "apiVersion: zalando.org/v1\nkind: RouteGroup\nmetadata: {{name: a}}\nspec: {{routes: [{{pathSubtree: /, {filters}}}]}}\n"
+        );
+        let checked = of("a.yaml", &text);
+        checked
+            .findings
+            .iter()
+            .any(|it| it.code == "retries-not-read")
+    };
+    assert!(route("filters: ['retry()']"));
+    assert!(route("filters: ['setPath(\"/\")', 'retry(3)']"));
+    assert!(!route("filters: ['setPath(\"/\")']"));
+    assert!(!route("notes: ['retry() is on']"));
+}

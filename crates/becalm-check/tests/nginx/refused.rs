@@ -74,6 +74,10 @@ fn directives_that_misspell_what_is_read_are_told() {
         ("Proxy_Read_Timeout", "proxy_read_timeout"),
         ("fastcgi_raed_timeot", "fastcgi_read_timeout"),
         ("proxy_next_upstreem_tris", "proxy_next_upstream_tries"),
+        ("grpc_next_upsteam", "grpc_next_upstream"),
+        ("proxy_pas", "proxy_pass"),
+        ("fastcgi_pss", "fastcgi_pass"),
+        ("Grpc_pass", "grpc_pass"),
     ] {
         let checked = location(&format!("proxy_pass http://app; {name} 3;"));
         let refused = checked.findings.iter().find(|it| it.code == "refused");
@@ -86,6 +90,10 @@ fn directives_that_misspell_what_is_read_are_told() {
         "uwsgi_read_timeout",
         "proxy_timeout",
         "ajp_read_timeout",
+        "ajp_pass",
+        "proxy_bind",
+        "grpc_bind",
+        "scgi_pass",
         "client_header_timeout",
         "proxy_connect_send_timeout",
         "resolver_timeout",

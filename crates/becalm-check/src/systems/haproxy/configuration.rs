@@ -9,6 +9,7 @@ use super::proxies::{Leads, Proxy, Rules};
 use super::{HAPROXY, is_haproxy};
 use crate::code;
 use crate::document::{Document, Together};
+use crate::list::list;
 use crate::reading::Reading;
 use crate::template::{self, is_placeholder};
 
@@ -185,7 +186,11 @@ impl<'a, 's> Own<'a, 's> {
                             servers_elsewhere(reading, section);
                             own.backends.push((section, proxy));
                         }
-                        Leads::Nowhere => {}
+                        Leads::Nowhere => {
+                            if proxy.retries.is_some() || proxy.retry_on.is_some() {
+                                no_server(reading, section);
+                            }
+                        }
                         Leads::Back => never(reading, section),
                     }
                 }
@@ -211,6 +216,22 @@ fn servers_elsewhere(reading: &mut Reading<'_>, section: &Section) {
     );
     let remedy = format!("add a `server` to {name}, or leave its lines about retries out");
     reading.find(section.head.span(), code::NOT_SEEN, sentence, remedy);
+}
+
+/// Tells of a section without a server for which `defaults` ask for retries, but where it answers or leads on by itself.
+fn no_server(reading: &mut Reading<'_>, section: &Section) {
+    let answers = list!("stats redirect errorfile monitor-uri use_backend default_backend");
+    let rules = list!("http-request tcp-request");
+    let is_answer = |line: &Line| answers.contains(&line.word(0)) || rules.contains(&line.word(0));
+    if section.lines.iter().any(is_answer) {
+        return;
+    }
+    let (kind, name) = (section.head.word(0), section.head.word(1));
+    let sentence = format!(
+        "{kind} {name} has no server in these files: the retries of its `defaults` repeat nothing, unless `add server` adds one"
+    );
+    let remedy = format!("add a `server` to {name}, or leave it out");
+    reading.note(section.head.span(), code::NOT_SEEN, sentence, remedy);
 }
 
 /// Tells of retries in a section that answers by itself (run with 2.6.12).
@@ -254,5 +275,6 @@ fn unseen<'a>(reading: &mut Reading<'a>, head: &Line, name: &str) -> Proxy<'a> {
     reading.find(head.span(), code::NOT_SEEN, sentence, NAME_IT);
     let mut proxy = Proxy::default();
     proxy.is_http = true;
+    proxy.is_in_part = true;
     proxy
 }

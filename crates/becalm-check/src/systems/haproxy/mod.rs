@@ -172,6 +172,7 @@ fn backend<'a>(reading: &mut Reading<'a>, section: &Section, proxy: &Proxy<'a>) 
         server.tell(reading, &mut draft, span, |_, draft| silence(draft, server));
     }
     no_total_time(reading, &mut draft, proxy, most, span);
+    missing_times(reading, proxy, &name, span);
     draft.policy.retry_on = listed.retry_on(proxy.methods()).into();
     if let Some(list) = proxy.retry_on.as_ref().filter(|_| proxy.is_http) {
         list.tell(reading, &mut draft, span, |_, draft| {
@@ -295,6 +296,28 @@ fn no_total_time<'a>(
             reading.find(bound.span, code::NO_TOTAL_TIME, sentence, remedy);
         }
     });
+}
+
+/// What HAProxy warns of at start (`check_config_validity` of `src/cfgparse.c`; run with 2.6.12).
+fn missing_times(reading: &mut Reading<'_>, proxy: &Proxy<'_>, name: &str, at: Span) {
+    let times = [
+        ("timeout connect", &proxy.connect),
+        // In `mode tcp` a `timeout tunnel` stands in for it.
+        ("timeout server", &proxy.server),
+    ];
+    let is_missing = |it: &Option<Said<'_, Duration>>| it.as_ref().is_none_or(is_zero);
+    let missing = times.iter().filter(|(_, it)| is_missing(it));
+    let missing: Vec<_> = missing.map(|(name, _)| format!("`{name}`")).collect();
+    let is_told = proxy.is_http || is_missing(&proxy.connect);
+    if missing.is_empty() || !is_told || proxy.is_in_part {
+        return;
+    }
+    let missing = missing.join(" and ");
+    let sentence = format!(
+        "HAProxy warns of missing timeouts for backend '{name}': without {missing} nothing bounds an attempt"
+    );
+    let remedy = format!("set {missing} to a non-zero value");
+    reading.find(at, code::NO_TOTAL_TIME, sentence, remedy);
 }
 
 fn policy(retries: u32) -> Policy {

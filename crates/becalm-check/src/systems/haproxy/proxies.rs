@@ -25,6 +25,8 @@ pub struct Proxy<'a> {
     pub server: Option<Said<'a, Duration>>,
     pub rules: Rules<'a>,
     pub leads: Leads,
+    /// Whether its defaults are of no file that is named.
+    pub is_in_part: bool,
     /// Whether a rule before ends the rules for some requests.
     lets_through: bool,
     /// Servers that are asked in turn: no backups.
@@ -368,7 +370,9 @@ fn time<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Duration> {
 fn millis(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;
-    let number: u64 = number.parse().ok()?;
+    // It keeps the lower 64 bits (run with 2.6.12): 2^64 is 0.
+    let add = |all: u64, digit: u8| all.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+    let number = (digits > 0).then(|| number.bytes().fold(0, add))?;
     let nanos: u64 = match unit {
         "us" => 1000,
         "" | "ms" => 1_000_000,

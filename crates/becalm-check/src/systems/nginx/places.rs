@@ -17,6 +17,9 @@ const NAMES: [&str; 5] = [
     "_read_timeout",
 ];
 
+/// What begins what each passes on.
+const PASS: &str = "_pass";
+
 /// What each has, is not read, and is spelled much as what is read.
 const OTHER_NAME: &str = "_send_timeout";
 
@@ -77,9 +80,11 @@ fn is_known(name: &str) -> bool {
 /// The directive that this misspells: by one or two letters, by their case, or with a `-` for a `_`.
 fn meant(name: &str) -> Option<String> {
     let plain = name.replace('-', "_").to_ascii_lowercase();
-    let mut lengths = FAMILIES
-        .iter()
-        .flat_map(|family| NAMES.map(|it| (family.prefix.len() + it.len()).abs_diff(plain.len())));
+    let all = NAMES.iter().chain([&PASS]);
+    let mut lengths = FAMILIES.iter().flat_map(|family| {
+        let lengths = all.clone().map(|it| family.prefix.len() + it.len());
+        lengths.map(|it| it.abs_diff(plain.len()))
+    });
     if lengths.all(|it| it > 2) || is_known(name) {
         return None;
     }
@@ -93,4 +98,14 @@ fn meant(name: &str) -> Option<String> {
     near(&|it| it == plain)
         .or_else(|| near(&|it| is_one_off(&plain, it)))
         .or_else(|| near(&|it| is_two_off(&plain, it)))
+        .or_else(|| of_pass(name, &plain))
+}
+
+/// The directive that passes requests on and that this misspells. Other modules have names of two other letters.
+fn of_pass(name: &str, plain: &str) -> Option<String> {
+    let mut known = FAMILIES.iter().map(|it| format!("{}{PASS}", it.prefix));
+    if known.clone().any(|it| it == name) {
+        return None;
+    }
+    known.find(|it| it == plain || is_one_off(plain, it))
 }

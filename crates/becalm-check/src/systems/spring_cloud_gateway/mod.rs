@@ -19,6 +19,7 @@ use crate::document::{Document, Node, Span};
 use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::Draft;
+use crate::meant::slip_of;
 use crate::reading::Reading;
 use crate::scalars::Scalars;
 use crate::system::{Follows, Form, Schema, System};
@@ -169,9 +170,15 @@ fn of_server(
         });
     }
     let mut is_told = false;
+    for filter in &defaults {
+        misspelled(reading, filter);
+    }
     for route in routes {
         let own = Filter::all(get(route.given, "filters"));
         let all: Vec<_> = defaults.iter().chain(&own).collect();
+        for filter in &own {
+            misspelled(reading, filter);
+        }
         let named = |name: &'static str| all.iter().filter(move |it| it.is(name));
         let retries: Vec<_> = named("Retry").collect();
         let breakers: Vec<_> = named("CircuitBreaker").collect();
@@ -206,6 +213,23 @@ fn of_server(
             reading.map(draft, name, route.names.clone(), filter.span);
             reading.system = both;
         }
+    }
+}
+
+/// Tells of a filter whose name is almost that of what repeats: `RouteDefinitionRouteLocator` finds none of this name.
+fn misspelled(reading: &mut Reading<'_>, filter: &Filter) {
+    if slip_of(&filter.name, &["Retry"]).is_some() {
+        let sentence = format!(
+            "{} has no filter `{}`, and refuses the route",
+            reading.who(),
+            filter.name
+        );
+        reading.find(
+            filter.span,
+            code::REFUSED,
+            sentence,
+            "did you mean `Retry`?",
+        );
     }
 }
 

@@ -59,6 +59,7 @@ pub fn back_off(
     let factor = reading.told(get(given, "factor"), "a whole number", |it| {
         it.parse::<i32>().ok()
     });
+    reading.told(get(given, "basedOnPreviousValue"), "true or false", flag);
     draft.policy.backoff = Backoff::Exponential;
     draft.policy.base = first;
     draft.policy.multiplier = 2.0;
