@@ -116,3 +116,19 @@ fn each_time_of_a_service_is_one_that_kong_takes() {
         }
     }
 }
+
+#[test]
+fn a_time_of_a_service_stands_in_one() {
+    for (top, route, is_refused) in [
+        ("", "", false),
+        ("read_timeout: 3000", "", true),
+        ("", ", connect_timeout: 3000", true),
+        ("tags: [a]", ", preserve_host: true", false),
+    ] {
+        let checked = of(&format!(
+            "_format_version: '3.0'\n{top}\nservices:\n- {{name: orders, url: 'http://orders', read_timeout: 5000, routes: [{{name: r{route}}}]}}\n"
+        ));
+        let found = checked.findings.iter().any(|it| it.code == "no-such-field");
+        assert_eq!(found, is_refused, "{top} {route}: {checked:?}");
+    }
+}

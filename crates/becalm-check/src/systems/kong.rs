@@ -13,7 +13,7 @@ use super::kubernetes::{Annotations, is_built_in, is_of};
 use super::methods::connecting;
 use super::nginx;
 use crate::code;
-use crate::document::{Document, Node};
+use crate::document::{Document, Key, Node};
 use crate::evidence::Evidence;
 use crate::hints::looks_like_retries;
 use crate::list::list;
@@ -130,9 +130,31 @@ fn of_file(reading: &mut Reading<'_>) {
     for plugin in document.at(&["plugins"]).map_or(&[][..], Node::items) {
         plugin.get("name");
     }
+    if let Some(tree) = document.tree {
+        misplaced(reading, tree, "at its top");
+    }
+    let routes = services.iter().flat_map(|it| it.list(&["routes"]));
+    for route in routes.chain(of_routes) {
+        misplaced(reading, route, "in a route");
+    }
     let within = of_routes.iter().filter_map(|it| it.get("service"));
     for service in services.iter().chain(within.filter(|it| it.is_table())) {
         of_entry(reading, service, defaults);
+    }
+}
+
+/// Tells of times of a service that stand elsewhere. Its `retries` are told by what they look like.
+fn misplaced(reading: &mut Reading<'_>, node: &Node, place: &str) {
+    let is_time =
+        |key: &Key| ["connect_timeout", "write_timeout", "read_timeout"].contains(&&*key.name);
+    for (key, _) in node.entries().iter().filter(|(key, _)| is_time(key)) {
+        let sentence = format!(
+            "{} has no field `{}` {place}, and refuses the file",
+            reading.who(),
+            key.name
+        );
+        let remedy = "move it into an item of `services`";
+        reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
     }
 }
 
