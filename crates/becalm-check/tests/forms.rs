@@ -111,3 +111,43 @@ fn a_number_is_what_the_parser_makes_of_it() {
         }
     }
 }
+
+/// `lyaml` of Kong has no such number, and decK's parser has.
+#[test]
+fn a_form_that_parsers_read_otherwise_is_a_note() {
+    let codes = |number: &str| -> Vec<_> {
+        let checked = of(&[("kong.yaml", &KONG.replace('N', number))]);
+        let told = checked.findings.into_iter();
+        told.filter(|it| it.code == "not-known" || it.code == "refused")
+            .map(|it| (it.code, it.severity))
+            .collect()
+    };
+    assert_eq!(codes("0o3"), [("not-known", becalm_check::Severity::Note)]);
+    assert_eq!(codes("0x3"), []);
+    assert_eq!(codes("'0o3'").len(), 1);
+}
+
+/// Kubernetes' parser makes a flag of `yes`, that of Traefik's files a text; both take what `strconv.ParseBool` does in a text.
+#[test]
+fn a_flag_is_what_the_parser_makes_of_it() {
+    let file = "http: {middlewares: {again: {retry: {attempts: 3, status: ['503'], retryNonIdempotentMethod: FLAG}}}}\n";
+    let nginx = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ingress-nginx-controller}\ndata: {proxy-next-upstream: error, retry-non-idempotent: FLAG}\n";
+    let linkerd = "apiVersion: linkerd.io/v1alpha2\nkind: ServiceProfile\nmetadata: {name: a.b.svc.cluster.local}\nspec: {routes: [{name: a, condition: {method: GET}, isRetryable: FLAG}]}\n";
+    for (text, taken, refused) in [
+        (file, "true 'true' '1' 1 T", "yes on 'yes' tRue"),
+        (nginx, "'true' '1' 't'", "'yes' 'perhaps'"),
+        (linkerd, "true yes ON y", "'yes' 'true' 1 tRue"),
+    ] {
+        let is_wrong = |flag: &str| {
+            let checked = of(&[("a.yaml", &text.replace("FLAG", flag))]);
+            let mut found = checked.findings.iter();
+            found.any(|it| ["refused", "not-understood"].contains(&it.code))
+        };
+        for flag in taken.split(' ') {
+            assert!(!is_wrong(flag), "{flag} in {text}");
+        }
+        for flag in refused.split(' ') {
+            assert!(is_wrong(flag), "{flag} in {text}");
+        }
+    }
+}

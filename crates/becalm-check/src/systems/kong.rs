@@ -20,6 +20,7 @@ use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::meant::{did_you_mean, slip_of};
 use crate::reading::{Later, Reading};
+use crate::scalars::is_number;
 use crate::system::{Follows, Form, Refuses, Remedies, Schema, System};
 use crate::told::Told;
 
@@ -287,6 +288,15 @@ fn time(reading: &mut Reading<'_>, node: Option<&Node>) -> Told<Duration> {
 fn of_service(reading: &mut Reading<'_>, service: Service<'_>) {
     for other in service.others {
         time(reading, other);
+    }
+    if let Some(node) = service.retries.filter(|it| is_number(it)) {
+        let said = node.text().unwrap_or_default();
+        if said.trim_start_matches(['+', '-']).starts_with("0o") {
+            let sentence =
+                format!("`{said}` is a number to decK, and a text to Kong, which refuses it");
+            let remedy = "write the number in decimal digits";
+            reading.find(node.span, code::NOT_KNOWN, sentence, remedy);
+        }
     }
     let retries = reading.told(service.retries, "a number of retries up to 32767", |it| {
         it.parse().ok().filter(|it| *it <= MOST)

@@ -14,6 +14,7 @@ use crate::document::{Key, Node};
 use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::scalars::go_flag;
 use crate::system::Remedies;
 use crate::systems::cenkalti::{MAX_ELAPSED, constant, exponential};
 use crate::systems::kubernetes::check_types;
@@ -152,8 +153,12 @@ fn waits(interval: &Told<Duration>, attempts: Option<u32>) -> Policy {
 
 /// What is repeated; whether Traefik takes it.
 fn repeated(reading: &mut Reading<'_>, draft: &mut Draft, fields: &Fields<'_>) -> bool {
-    let flag =
-        |reading: &mut Reading<'_>, name: &str| reading.flag(fields.get(name), "true or false");
+    let form = "true or false";
+    let flag = |reading: &mut Reading<'_>, name: &str| match fields.source {
+        Source::Resource => reading.flag(fields.get(name), form),
+        // To yaml.v3 `yes` is a text.
+        Source::File | Source::Labels => reading.told(fields.get(name), form, go_flag),
+    };
     let no_network = flag(reading, "disableRetryOnNetworkError");
     let all = flag(reading, "retryNonIdempotentMethod");
     let unknown = Origin::unknown(&no_network).or_else(|| Origin::unknown(&all));
