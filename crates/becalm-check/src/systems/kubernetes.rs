@@ -244,10 +244,10 @@ pub fn name_of(field: &str) -> &str {
 
 /// What the parser of Kubernetes makes of a scalar, where that is no text.
 fn kind_of_scalar(node: &Node) -> Option<&'static str> {
-    match is_number(node) {
-        true => Some("a number"),
-        false => is_flag(node).then_some("a flag"),
+    if is_number(node) {
+        return Some("a number");
     }
+    is_flag(node).then_some("a flag")
 }
 
 /// Finds a text or a flag where the schema has a number, and the like. What has the type and is no value of the field is told where it
