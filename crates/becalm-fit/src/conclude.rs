@@ -15,7 +15,7 @@ use crate::repeats::Repeats;
 use crate::sample::quantile;
 use crate::tally::Tally;
 use crate::timeout::timeout;
-use crate::windows::Windows;
+use crate::windows::{Stretch, Windows};
 use crate::{By, Ends, FirstTries, Fitted, Found, How, Knee, Known, Warning};
 
 /// Of those that waited, the share that may end before their turn: by the log's clock, or by chance.
@@ -77,7 +77,7 @@ pub fn best(each: Vec<Concluded>) -> Fitted {
 
 /// What the log says, without requests above `longest`, which was not asked for; `is_one_of_two` where it may be understood otherwise.
 pub fn conclude(
-    gathered: Gathered,
+    mut gathered: Gathered,
     repeats: Repeats,
     levels: &Levels,
     longest: Option<Duration>,
@@ -85,14 +85,11 @@ pub fn conclude(
     options: Options,
 ) -> Concluded {
     let length = Duration::from_micros(gathered.since(gathered.last).unsigned_abs());
+    gathered.settle();
     let total = total(&gathered.windows);
-    let mut warnings = unreadable(&gathered, &total, options);
-    let tallies: Vec<&Tally> = gathered.windows.all().iter().map(|it| &it.tally).collect();
-    let mut workers = knee::workers(&tallies, gathered.step).filter(|_| warnings.is_empty());
-    if let Some(it) = &mut workers {
-        it.is_misfit |=
-            is_one_of_two && it.tolerance > SURE || has_fewer(&tallies, it, gathered.step);
-    }
+    let mut warnings = unreadable(&gathered, options);
+    let workers = workers_of(gathered.windows.all(), gathered.step, is_one_of_two)
+        .filter(|_| warnings.is_empty());
     warnings.extend(workers.as_ref().and_then(misfit));
     let beware = others(&gathered, longest, &repeats, &warnings, options);
     let answered = gathered.answered_until();
@@ -186,6 +183,31 @@ fn total(windows: &Windows) -> Tally {
     total
 }
 
+/// The workers that these stretches allow where those who may not have been served are work as others, and where they are not: the
+/// fewer, with the ends of both. Unless both are a fit, none is.
+fn workers_of(windows: &[Stretch], step: Duration, is_one_of_two: bool) -> Option<Workers> {
+    let of = |them: fn(&Stretch) -> &Tally| {
+        let tallies: Vec<&Tally> = windows.iter().map(them).collect();
+        let mut workers = knee::workers(&tallies, step)?;
+        workers.is_misfit |=
+            is_one_of_two && workers.tolerance > SURE || has_fewer(&tallies, &workers, step);
+        Some(workers)
+    };
+    let all = of(|it| &it.tally)?;
+    if all.is_misfit || !windows.iter().any(Stretch::is_doubtful) {
+        return Some(all);
+    }
+    let served = of(Stretch::served)?;
+    let (mut fewer, more) = if served.is_misfit || served.value < all.value {
+        (served, all)
+    } else {
+        (all, served)
+    };
+    fewer.low = fewer.low.min(more.low);
+    fewer.high = fewer.high.map(|it| it.max(more.high.unwrap_or(it)));
+    Some(fewer)
+}
+
 /// Whether a half of the log has fewer workers than all of it seems to have: then they did not stay the same.
 fn has_fewer(windows: &[&Tally], workers: &Workers, step: Duration) -> bool {
     let (first, last) = windows.split_at(windows.len() / 2);
@@ -235,7 +257,7 @@ fn with_a_time(mut pool: Pool, most: f64) -> Pool {
 
 /// Why nobody can count in this log what requests found.
 #[expect(clippy::cast_precision_loss)]
-fn unreadable(gathered: &Gathered, total: &Tally, options: Options) -> Vec<Warning> {
+fn unreadable(gathered: &Gathered, options: Options) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if options.sampled < 1.0 {
         warnings.push(Warning::Sampled {
@@ -269,11 +291,14 @@ fn unreadable(gathered: &Gathered, total: &Tally, options: Options) -> Vec<Warni
             upstreams: gathered.upstreams.len(),
         });
     }
-    let known = total.requests();
+    let served = gathered.windows.all().iter().map(Stretch::served);
+    let (known, unknown) = served.fold((0, 0), |(known, unknown), it| {
+        (known + it.requests(), unknown + it.unknown)
+    });
     if known < LEAST {
-        warnings.push(if gathered.ends.abandoned > 0 && total.unknown > known {
+        warnings.push(if gathered.ends.abandoned > 0 && unknown > known {
             Warning::Abandoned {
-                share: total.unknown as f64 / (total.unknown + known) as f64,
+                share: unknown as f64 / (unknown + known) as f64,
             }
         } else {
             Warning::TooFew {
@@ -402,8 +427,8 @@ fn windows(windows: &Windows, by: By, length: Duration, step: Duration, knee: Kn
         let from = width * at;
         let length = width.min(length.saturating_sub(from));
         let seconds = length.as_secs_f64().max(1e-6);
-        let workers = knee::workers(&[&stretch.tally], step).filter(|_| knee != Knee::Refused);
-        let workers = workers.filter(|it| !it.is_misfit);
+        let workers = workers_of(std::slice::from_ref(stretch), step, false)
+            .filter(|it| knee != Knee::Refused && !it.is_misfit);
         let answers = windows.answers().get(at as usize).copied();
         let most = answers.unwrap_or(0) as f64 / seconds;
         let pool = match &workers {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::arrivals::Arrivals;
 use crate::queue::Refusals;
+use crate::quick::Quick;
 use crate::sample::Sample;
 use crate::windows::Windows;
 use crate::{Ended, Ends, Request};
@@ -41,6 +42,7 @@ pub(crate) struct Gathered {
     /// The longest answer, in microseconds.
     pub longest: u64,
     pub refusals: Refusals,
+    pub quick: Quick,
     /// Up to [`MOST_UPSTREAMS`] that are not 0.
     pub upstreams: Vec<u32>,
 }
@@ -49,6 +51,18 @@ pub(crate) struct Gathered {
 pub(crate) const MOST_UPSTREAMS: usize = 1000;
 
 impl Gathered {
+    /// Counts those who were not served as work, if they were served: then they were not refused.
+    pub fn settle(&mut self) {
+        let are_alike = self.quick.are_alike();
+        self.windows.settle(are_alike);
+        if are_alike {
+            let ends = &mut self.ends;
+            ends.answered += ends.refused;
+            ends.failed += std::mem::take(&mut ends.refused);
+            self.refusals.none_was_refused();
+        }
+    }
+
     /// Microseconds since the first start, without holes, as time passes to this one.
     pub fn pass(&mut self, start: i64, hole: i64) -> i64 {
         let first = *self.first.get_or_insert(start);

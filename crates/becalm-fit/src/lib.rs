@@ -28,6 +28,7 @@ mod order;
 mod pool;
 pub mod prometheus;
 mod queue;
+mod quick;
 mod reading;
 mod repeats;
 mod request;

@@ -42,6 +42,13 @@ impl Refusals {
         side.admitted[at] += 1;
     }
 
+    /// Those who seemed to be refused were served.
+    pub fn none_was_refused(&mut self) {
+        for side in [&mut self.known, &mut self.unknown] {
+            side.refused = Sample::default();
+        }
+    }
+
     fn side(&mut self, is_known: bool) -> &mut Found {
         if is_known {
             &mut self.known

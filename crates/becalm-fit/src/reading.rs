@@ -270,9 +270,14 @@ impl Reading {
         match ended {
             Ended::Answered(status @ (429 | 502 | 503)) if request.duration < quick => {
                 gathered.ends.refused += 1;
+                gathered.quick.unserved(true);
                 // A rate that was exceeded says nothing about the queue.
                 if status != 429 {
                     gathered.refusals.refuse(number, is_known);
+                }
+                if is_known {
+                    let [_, at_once] = &mut gathered.windows.at(since).unserved;
+                    at_once.add(request.duration, request.end(), found, place, scale);
                 }
             }
             Ended::Answered(status) => {
@@ -280,16 +285,26 @@ impl Reading {
                 gathered.ends.failed += u64::from(status >= 500);
                 gathered.longest = gathered.longest.max(request.duration);
                 gathered.refusals.admit(found.len(), is_known);
-                let tally = &mut gathered.windows.at(since).tally;
+                let stretch = gathered.windows.at(since);
+                let is_served = !matches!(status, 429 | 502..=504);
+                let tally = if is_served {
+                    &mut stretch.tally
+                } else {
+                    &mut stretch.unserved[0]
+                };
                 if is_known {
                     tally.add(request.duration, request.end(), found, place, scale);
                 } else {
                     tally.unknown += 1;
                 }
                 self.underway.answered(request.start, until);
-                gathered
-                    .windows
-                    .answered(since.saturating_add(request.duration));
+                if is_served {
+                    gathered.quick.served(request.duration < quick);
+                    let end = since.saturating_add(request.duration);
+                    gathered.windows.answered(end);
+                } else if status != 504 {
+                    gathered.quick.unserved(false);
+                }
             }
             Ended::Abandoned => {
                 gathered.given_up += u64::from(request.ended != Ended::Abandoned);

@@ -17,12 +17,28 @@ pub struct Windows {
 /// A stretch of a log.
 #[derive(Debug, Clone, Default)]
 pub struct Stretch {
-    /// What its requests found.
+    /// What its requests found that were answered.
     pub tally: Tally,
+    /// What those found whose answer says that there was nobody to serve them: not at once, and at once.
+    pub unserved: [Tally; 2],
+    /// Those who were certainly served, where that is known and not all of them were.
+    served: Option<Tally>,
     /// Requests that began in it.
     pub requests: u64,
     /// Of those, first tries, by what tells that a request repeats another ([`crate::By`]).
     pub first_tries: [u64; 2],
+}
+
+impl Stretch {
+    /// Whether some may not have been served.
+    pub const fn is_doubtful(&self) -> bool {
+        self.served.is_some()
+    }
+
+    /// Those who certainly were.
+    pub fn served(&self) -> &Tally {
+        self.served.as_ref().unwrap_or(&self.tally)
+    }
 }
 
 const MOST: usize = 24;
@@ -70,6 +86,9 @@ impl Windows {
         while let Some(mut stretch) = stretches.next() {
             if let Some(next) = stretches.next() {
                 stretch.tally.merge(&next.tally);
+                for (tally, more) in stretch.unserved.iter_mut().zip(&next.unserved) {
+                    tally.merge(more);
+                }
                 stretch.requests += next.requests;
                 for (tries, more) in stretch.first_tries.iter_mut().zip(next.first_tries) {
                     *tries += more;
@@ -79,6 +98,21 @@ impl Windows {
         }
         let pairs = self.answers.chunks(2);
         self.answers = pairs.map(|it| it.iter().sum()).collect();
+    }
+
+    /// Counts those who were not served as work: all of them where they are as the others are, else those who were not refused at
+    /// once.
+    pub fn settle(&mut self, are_as_others: bool) {
+        for stretch in &mut self.all {
+            let [late, at_once] = std::mem::take(&mut stretch.unserved);
+            if late.requests() > 0 {
+                stretch.served = Some(stretch.tally.clone());
+            }
+            stretch.tally.merge(&late);
+            if are_as_others {
+                stretch.tally.merge(&at_once);
+            }
+        }
     }
 
     /// Answers in each of the stretches, in the order of time, and behind the last.

@@ -4,7 +4,7 @@ use memchr::{memchr, memchr2};
 
 use super::names::Names;
 use super::number::{MILLISECOND, SECOND, micros, status};
-use super::parts::{Line, Parts, Why};
+use super::parts::{Line, NO_ANSWER, Parts, Why};
 use super::stamp::Stamp;
 use super::upstreams::{duration, of_upstreams};
 
@@ -81,6 +81,7 @@ impl Column {
             }
             Self::Status => match value {
                 b"abandoned" | b"aborted" => parts.client_left = true,
+                b"-" => parts.status = Some(NO_ANSWER),
                 _ => parts.status = Some(status(value).ok_or(Why::Status)?),
             },
             Self::Client => parts.client = value,
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn who_left_is_said_by_a_word_or_by_499() {
-        for status in ["abandoned", "aborted", "499"] {
+        for status in ["abandoned", "aborted", "499", "000", "0", "-"] {
             let Ok(Line::Request(seen)) = read("start,duration,status", &format!("5,0.5,{status}"))
             else {
                 panic!("{status}")

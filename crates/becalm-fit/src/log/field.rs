@@ -1,7 +1,7 @@
 //! What does a field of a line say about its request?
 
 use super::number::{SECOND, status, whole_number};
-use super::parts::{Parts, Why, without_port, without_version};
+use super::parts::{NO_ANSWER, Parts, Why, without_port, without_version};
 use super::stamp::Stamp;
 use super::unit::has_point;
 use super::upstreams::{duration, last_of, of_upstreams, retries};
@@ -87,7 +87,7 @@ impl Field {
                     of_upstreams(value, duration(unit))?;
             }
             Self::SentAfter(unit) => parts.sent_after = of_upstreams(value, duration(unit))?.1,
-            Self::Status if value == b"-" => {}
+            Self::Status if value == b"-" => parts.status = Some(NO_ANSWER),
             Self::Status => parts.status = Some(status(value).ok_or(Why::Status)?),
             Self::Flags => parts.client_left = flags_say_left(value),
             Self::Client => parts.client = value,

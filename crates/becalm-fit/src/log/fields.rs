@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::members::Members;
 use super::names::Names;
 use super::number::{status, whole_number};
-use super::parts::{Line, Parts, Why, without_port};
+use super::parts::{Line, NO_ANSWER, Parts, Why, without_port};
 use super::role::{ROLES, Role};
 use super::stamp::Stamp;
 use super::unit::{Unit, with_units};
@@ -109,6 +109,10 @@ impl Fields {
         };
         let text = |role| get(role).map_or(Cow::Borrowed(""), |(text, _)| text);
         let is_named = |role| self.named.iter().any(|it| it.role == role);
+        let has_member = |role| {
+            let mut of_role = self.named.iter().filter(|it| it.role == role);
+            of_role.any(|it| members.has(&it.path))
+        };
         let told = get(Role::Status);
         if told.is_none() && get(Role::Duration).is_none() && is_named(Role::Duration) {
             return Ok(Line::Other);
@@ -143,6 +147,8 @@ impl Fields {
             Some((text, _)) if matches!(&**text, "abandoned" | "aborted") => (None, true),
             Some((text, _)) => (Some(status(code(text)).ok_or(Why::Status)?), left),
             None if left => (None, true),
+            // pino: what was never answered has a status of null.
+            None if has_member(Role::Status) => (Some(NO_ANSWER), false),
             None => return Err(Why::Lacks(Role::Status)),
         };
         let (client, method, target) = (text(Role::Client), text(Role::Method), text(Role::Target));
@@ -247,6 +253,7 @@ fn span(text: &str, unit: Option<Unit>) -> Result<u64, Why> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Ended;
 
     fn read(said: &str, line: &str) -> Result<(i64, u64), Why> {
         let fields = Fields::said(said).unwrap_or_else(|it| panic!("{said}: {it}"));
@@ -315,6 +322,18 @@ mod tests {
     }
 
     #[test]
+    fn a_status_that_says_nothing_is_that_of_a_request_without_an_answer() {
+        let fields = Fields::said("start=ts:s,duration=took:s,status=res.code").expect("fields");
+        for code in ["null", "0", "\"000\"", "\"-\"", "499"] {
+            let line = format!(r#"{{"ts":5,"took":0.017,"res":{{"code":{code}}}}}"#);
+            let read = fields.line(line.as_bytes(), &mut Names::default());
+            let is_abandoned =
+                matches!(read, Ok(Line::Request(seen)) if seen.request.ended == Ended::Abandoned);
+            assert!(is_abandoned, "{line}: {read:?}");
+        }
+    }
+
+    #[test]
     fn what_a_line_lacks_is_named_and_a_unit_is_not_guessed() {
         let said = "start=ts:s,duration=took,status=code";
         for (line, why) in [
@@ -325,6 +344,7 @@ mod tests {
             (r#"{"ts":5,"took":"soon","code":200}"#, Why::Duration),
             (r#"{"ts":"then","took":"17ms","code":200}"#, Why::Moment),
             (r#"{"ts":5,"took":"17ms","code":"fine"}"#, Why::Status),
+            (r#"{"ts":5,"took":"17ms","code":14}"#, Why::Status),
             ("hello", Why::Shape),
         ] {
             assert_eq!(read(said, line), Err(why), "{line}");

@@ -7,7 +7,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use super::names::Names;
 use super::number::{MILLISECOND, micros, status, whole_number};
-use super::parts::{Line, Parts, Server, Why, without_port, without_version};
+use super::parts::{Line, NO_ANSWER, Parts, Server, Why, without_port, without_version};
 use super::stamp::Stamp;
 
 /// What this line is.
@@ -45,10 +45,10 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
         duration: Some(micros(total, MILLISECOND).ok_or(Why::Duration)?),
         upstream_duration: at_server.map(|it| it.1),
         sent_after: at_server.map(|it| it.0),
-        status: if client_left || answered == b"-1" {
-            None
-        } else {
-            Some(status(answered).ok_or(Why::Status)?)
+        status: match answered {
+            _ if client_left => None,
+            b"-1" => Some(NO_ANSWER),
+            answered => Some(status(answered).ok_or(Why::Status)?),
         },
         client_left,
         client: without_port(client),
@@ -185,6 +185,7 @@ mod tests {
             ("200", "CD--", Some(Ended::Answered(200))),
             ("503", "sQ--", Some(Ended::Answered(503))),
             ("504", "sH--", Some(Ended::Answered(504))),
+            ("-1", "SH--", Some(Ended::Abandoned)),
             ("400", "CR--", None),
             ("408", "cR--", None),
         ] {

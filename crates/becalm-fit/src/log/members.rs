@@ -28,6 +28,14 @@ impl Members {
         pairs.map(Self::Pairs)
     }
 
+    /// Whether there is a value at this path, and be it that it says nothing.
+    pub fn has(&self, path: &str) -> bool {
+        match self {
+            Self::Json(members) => inside(members, path).is_some(),
+            Self::Pairs(pairs) => pairs.iter().any(|(name, _)| name == path),
+        }
+    }
+
     /// The value at this path, as text; `None` if it says nothing. Dots stand between the names of objects inside of objects, unless
     /// a name has them itself; a number stands for a place of a list, `-1` for its last.
     pub fn at(&self, path: &str) -> Option<Cow<'_, str>> {

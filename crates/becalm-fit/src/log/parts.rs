@@ -102,9 +102,9 @@ impl fmt::Display for Why {
 
 impl Parts<'_> {
     /// The line that the parts make: a request, or a connection that became one of another protocol (101, RFC 9110 section
-    /// 15.2.2), which lasts as long as somebody talks.
+    /// 15.2.2), which lasts as long as somebody talks, or one on which none was sent.
     pub fn line(&self, names: &mut Names) -> Result<Line, Why> {
-        if self.status == Some(101) {
+        if self.status == Some(101) || self.target.ends_with(UNSENT) {
             return Ok(Line::Other);
         }
         self.seen(names).map(Line::Request)
@@ -112,8 +112,8 @@ impl Parts<'_> {
 
     /// The request that the parts make.
     ///
-    /// A client that left before there was an answer has abandoned it: nginx says 499, AWS's load balancer 460, and a status 0
-    /// with a flag others. One that left in the middle of the answer was answered.
+    /// A client that left before there was an answer has abandoned it: nginx says 499, AWS's load balancer 460, others a status 0
+    /// or none. One that left in the middle of the answer was answered.
     pub fn seen(&self, names: &mut Names) -> Result<Seen, Why> {
         let duration = match (self.duration, self.start, self.end) {
             (Some(duration), _, _) => duration,
@@ -137,9 +137,10 @@ impl Parts<'_> {
             return Err(Why::Duration);
         }
         let ended = match self.status {
-            Some(499 | 460) => Ended::Abandoned,
-            Some(0) | None if self.client_left => Ended::Abandoned,
-            Some(status) if status > 0 => Ended::Answered(status),
+            Some(NO_ANSWER | 499 | 460) => Ended::Abandoned,
+            None if self.client_left => Ended::Abandoned,
+            // What is above those of HTTP is as one of 5xx (RFC 9110, section 15).
+            Some(status) if status >= 100 => Ended::Answered(status),
             _ => return Err(Why::Status),
         };
         let target = names.number(&[self.method, self.target]);
@@ -191,6 +192,12 @@ impl Parts<'_> {
         )
     }
 }
+
+/// The status of what was never answered: `000` of Squid and curl, `0` of Envoy, `-` of Apache, `-1` of HAProxy.
+pub const NO_ANSWER: u16 = 0;
+
+/// What Squid writes in place of an address for a connection that ended before it brought a request.
+const UNSENT: &[u8] = b"error:transaction-end-before-headers";
 
 /// A week in microseconds: what lasts longer is no request.
 const LONGEST: u64 = 7 * 86_400 * 1_000_000;
@@ -265,8 +272,10 @@ mod tests {
             (Some(460), false, Ok(Ended::Abandoned)),
             (Some(0), true, Ok(Ended::Abandoned)),
             (None, true, Ok(Ended::Abandoned)),
-            (Some(0), false, Err(Why::Status)),
+            (Some(0), false, Ok(Ended::Abandoned)),
             (None, false, Err(Why::Status)),
+            (Some(99), false, Err(Why::Status)),
+            (Some(999), false, Ok(Ended::Answered(999))),
         ] {
             let parts = Parts {
                 status,
@@ -325,6 +334,16 @@ mod tests {
     fn a_conversation_of_another_protocol_is_no_request() {
         let parts = Parts {
             status: Some(101),
+            ..full()
+        };
+        assert_eq!(parts.line(&mut Names::default()), Ok(Line::Other));
+    }
+
+    #[test]
+    fn a_connection_on_which_nothing_was_sent_is_no_request() {
+        let parts = Parts {
+            status: Some(NO_ANSWER),
+            target: b"error:transaction-end-before-headers",
             ..full()
         };
         assert_eq!(parts.line(&mut Names::default()), Ok(Line::Other));

@@ -262,6 +262,7 @@ fn gunicorn(text: &str) -> Option<(Field, usize)> {
 mod tests {
     use super::super::names::Names;
     use super::*;
+    use crate::Ended;
 
     #[test]
     fn every_format_that_many_use_can_be_read_but_those_without_times() {
@@ -284,6 +285,17 @@ mod tests {
             (5_000_000, 250_000)
         );
         assert_eq!(seen.request.id, 0, "nginx draws it anew for each request");
+    }
+
+    #[test]
+    fn what_was_never_answered_was_abandoned() {
+        let template = template("$msec $request_time x/$status").unwrap();
+        for status in ["000", "0", "-", "499"] {
+            let line = format!("5.250 0.250 x/{status}");
+            let parts = template.read(line.as_bytes()).unwrap();
+            let request = parts.seen(&mut Names::default()).unwrap().request;
+            assert_eq!(request.ended, Ended::Abandoned, "{status}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod apart;
 mod clients;
+mod failures;
 mod kinds;
 mod lies;
 mod log;

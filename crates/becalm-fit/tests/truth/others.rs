@@ -12,7 +12,7 @@ use crate::workers::Other;
 
 /// What fits say, beside the truth.
 #[derive(Debug, Default)]
-struct Figures {
+pub struct Figures {
     fits: u32,
     refused: u32,
     closed: u32,
@@ -131,7 +131,7 @@ fn line(other: &Other, fitted: &Fitted) -> String {
 }
 
 impl Figures {
-    fn of(others: &[Other], with_verdicts: bool) -> Self {
+    pub fn of(others: &[Other], with_verdicts: bool) -> Self {
         let mut figures = Self::default();
         for other in others {
             figures.count(other, with_verdicts);
@@ -147,7 +147,7 @@ impl Figures {
         figures
     }
 
-    fn hold(&self) {
+    pub fn hold(&self) {
         assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
         assert!(self.optimistic.is_empty(), "{}", self.optimistic.join("\n"));
         let measured = self.fits - self.refused;
