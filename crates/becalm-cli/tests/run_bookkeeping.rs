@@ -5,14 +5,14 @@
 mod run_support;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
-use run_support::{Done, Folder, RunCommand, becalm, becalm_at_once, reports};
+use run_support::{Done, Folder, RunCommand, becalm, becalm_at_once};
 
 /// Where no file may grow.
 fn without_room(run: RunCommand) -> RunCommand {
@@ -91,30 +91,29 @@ fn k2_a_report_waits_for_no_reader() {
     assert_eq!((done.code(), done.out().as_str()), (7, "it ran\nit ran\n"));
     assert!(done.err().contains("nobody reads it"), "{}", done.err());
     // One that comes late gets all of it.
-    let got = folder.path("got");
-    let done = run(&format!(
-        "[ $BECALM_ATTEMPT = 2 ] || exit 7
-         setsid cat {} > {} & until [ -e {} ]; do sleep 0.01; done; sleep 0.2",
-        fifo.display(),
-        got.display(),
-        got.display()
-    ));
+    let mut running = becalm_at_once()
+        .flags("--attempts 2")
+        .flag("--report", &fifo)
+        .stdin_piped()
+        .start_sh("[ $BECALM_ATTEMPT = 2 ] || exit 7; echo second; read -r _ || true");
+    assert_eq!(running.line(), "second");
+    let at_once = |options: &mut fs::OpenOptions| {
+        OpenOptionsExt::custom_flags(options, nix::libc::O_NONBLOCK);
+        options.open(&fifo).unwrap()
+    };
+    let reader = at_once(fs::File::options().read(true));
+    let done = running.finish();
     assert_eq!(done.code(), 0, "{}", done.err());
-    let start = std::time::Instant::now();
-    while !fs::read_to_string(&got).unwrap().contains("summary") {
-        assert!(start.elapsed() < run_support::HANG, "{}", done.err());
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    assert_eq!(reports(&got).len(), 3);
+    let got = std::io::read_to_string(reader).unwrap();
+    assert_eq!(got.lines().count(), 3, "{got}");
+    assert!(got.contains("summary"), "{got}");
     // One that takes nothing holds nobody up.
     let reader = fs::File::options()
         .read(true)
         .write(true)
         .open(&fifo)
         .unwrap();
-    let mut full = fs::File::options();
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut full, nix::libc::O_NONBLOCK);
-    let mut full = full.write(true).open(&fifo).unwrap();
+    let mut full = at_once(fs::File::options().write(true));
     while std::io::Write::write(&mut full, &[b'x'; 4096]).is_ok() {}
     let done = run("echo it ran");
     assert_eq!((done.code(), done.out().as_str()), (0, "it ran\n"));
@@ -207,6 +206,9 @@ fn k3_a_limit_bounds_the_output_of_a_command_that_has_ended() {
         "--deadline 500ms --report -",
         "--deadline 500ms --report - --hold-output",
         "--attempt-timeout 500ms --retry-on-output never",
+        "--attempt-timeout 500ms --hold-output",
+        "--attempt-timeout 500ms --report -",
+        "--attempt-timeout 500ms --report - --hold-output",
     ] {
         let (_reader, writer) = stalled();
         let run = becalm()
@@ -214,7 +216,7 @@ fn k3_a_limit_bounds_the_output_of_a_command_that_has_ended() {
             .flags(flags)
             .with(|it| _ = it.stdout(writer));
         let script =
-            format!("echo try >&2; test '{flags}' = '--deadline 500ms --report -' || echo some");
+            format!("echo try >&2; case '{flags}' in *'--report -') ;; *) echo some;; esac");
         let done = run.sh(&script);
         let told = done.err();
         assert!(
@@ -227,6 +229,28 @@ fn k3_a_limit_bounds_the_output_of_a_command_that_has_ended() {
         // Another attempt would write to the same reader.
         assert_eq!(told.matches("try\n").count(), 1, "{flags}: {told}");
     }
+}
+
+/// Time that passes while some of it is taken is no stall.
+#[test]
+fn k3_who_reads_slowly_gets_all_that_was_held() {
+    const BYTES: usize = 400_000;
+    let limit = std::time::Duration::from_secs(2);
+    let mut running = becalm()
+        .flags("--attempt-timeout 2s --kill-after 10ms --hold-output")
+        .start_sh(&format!("head -c {BYTES} /dev/zero"));
+    let start = std::time::Instant::now();
+    let mut read = 0;
+    // More than a pipe holds is left.
+    while start.elapsed() < limit * 2 && read < BYTES / 2 {
+        let mut part = [0; 8_192];
+        running.read_exact(&mut part);
+        read += part.len();
+        std::thread::sleep(limit / 10);
+    }
+    let done = running.finish();
+    assert_eq!((done.code(), done.err().as_str()), (0, ""));
+    assert_eq!(read + done.0.stdout.len(), BYTES);
 }
 
 fn with_budget(path: &Path) -> Done {

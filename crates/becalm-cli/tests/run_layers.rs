@@ -175,24 +175,56 @@ fn k1_what_outlives_a_becalm_is_bounded_by_nothing_of_it() {
 #[test]
 fn k1_a_becalm_that_outlives_the_one_around_it_goes_on_by_itself() {
     let folder = Folder::new();
-    let (told, path) = (folder.path("told"), folder.path("report"));
+    for limit in [1, 10, 60].map(std::time::Duration::from_secs) {
+        let of_this = |name: &str| folder.path(&format!("{name}-{}", limit.as_secs()));
+        let (told, path, passed) = (of_this("told"), of_this("report"), of_this("passed"));
+        let inner = nested(&format!(
+            "setsid @run --base 0 --attempts 3 --report {} -- sh -c '
+               echo $BECALM_ATTEMPT ${{BECALM_REMAINING_MS-unbounded}} >> {told}
+               until [ -e {} ]; do sleep 0.01; done; exit 1' > /dev/null 2>&1 &
+             until [ -s {told} ]; do sleep 0.01; done",
+            path.display(),
+            passed.display(),
+            told = told.display()
+        ));
+        let start = std::time::Instant::now();
+        let flags = format!("--attempts 1 --deadline {}s", limit.as_secs());
+        let done = becalm().flags(&flags).sh(&inner);
+        std::thread::sleep(limit.saturating_sub(start.elapsed()));
+        std::fs::write(&passed, "").unwrap();
+        // How soon a command says its first word is the machine's affair.
+        if done.code() == 124 {
+            continue;
+        }
+        assert_eq!(done.code(), 0, "{}", done.err());
+        let lines = summed_up(&path);
+        assert_eq!(lines.last().unwrap()["attempts"], 3, "{lines:?}");
+        let told = std::fs::read_to_string(&told).unwrap();
+        assert!(told.ends_with("3 unbounded\n"), "{told}");
+        return;
+    }
+    panic!("no command has begun in a minute");
+}
+
+#[test]
+fn k1_a_hook_has_a_limit_of_its_own_whoever_has_gone() {
+    let folder = Folder::new();
+    let [told, gone, said, path] = ["told", "gone", "said", "report"].map(|it| folder.path(it));
     let inner = nested(&format!(
-        "setsid @run --base 0 --attempts 3 --report {} -- sh -c '
-           echo $$ > {told}.id; sleep 2; echo $BECALM_ATTEMPT ${{BECALM_REMAINING_MS-unbounded}} >> {told}; exit 1' &
-         until [ -s {told}.id ]; do sleep 0.01; done",
+        "setsid @run --attempts 1 --hook-timeout 100ms --on-give-up 'exec sleep 1000' --report {} -- sh -c '
+           echo there > {told}; until [ -e {} ]; do sleep 0.01; done; exit 1' > /dev/null 2> {} &
+         until [ -s {told} ]; do sleep 0.01; done",
         path.display(),
+        gone.display(),
+        said.display(),
         told = told.display()
     ));
-    // The limit would pass while the first attempt sleeps.
-    let done = becalm().flags("--deadline 1500ms --attempts 1").sh(&inner);
-    assert!(done.code() == 0 || done.code() == 124, "{}", done.err());
-    let lines = summed_up(&path);
-    assert_eq!(lines.last().unwrap()["attempts"], 3, "{lines:?}");
-    assert!(
-        std::fs::read_to_string(&told)
-            .unwrap()
-            .ends_with("3 unbounded\n")
-    );
+    let done = becalm().flags("--attempts 1 --deadline 1h").sh(&inner);
+    assert_eq!(done.code(), 0, "{}", done.err());
+    std::fs::write(&gone, "").unwrap();
+    summed_up(&path);
+    let said = std::fs::read_to_string(&said).unwrap();
+    assert!(said.contains("longer than --hook-timeout"), "{said}");
 }
 
 /// Waits until a report has its summary.

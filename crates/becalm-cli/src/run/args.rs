@@ -54,7 +54,8 @@ pub struct Args {
     /// Print the standard output of the last attempt only, when no other follows
     ///
     /// becalm prints nothing of it if a signal told it to end. What no program has read when the deadline and
-    /// --kill-after are over is lost, and the exit code is 124.
+    /// --kill-after are over is lost, and so is the rest once no program has taken any of it for the attempt timeout; the
+    /// exit code is 124.
     #[arg(long, help_heading = STREAMS)]
     pub(super) hold_output: bool,
 

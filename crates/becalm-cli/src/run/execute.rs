@@ -66,6 +66,8 @@ fn try_execute(args: Args) -> Result<Farewell, RunError> {
     };
     let observed = (policy.mode == policy::Mode::Observe).then(Observed::default);
     let attempts = observed.as_ref().map_or(policy.attempts, |_| 1);
+    // What is only observed cuts nothing.
+    let stall = policy.attempt_timeout.filter(|_| observed.is_none());
     let seed = args.policy.seed();
     let retrier = retrier(policy, seed, budget_file.clone(), observed.clone())?;
     orphans::adopt_orphans();
@@ -75,7 +77,7 @@ fn try_execute(args: Args) -> Result<Farewell, RunError> {
     let clock = Box::new(|| StdSleeper::new().now());
     let above = Above::of_environment();
     let is_inside = above.is_there();
-    let mut host = Host::new(inbox, clock, args.kill_after, above);
+    let mut host = Host::new(inbox, clock, args.kill_after, stall, above);
     let run = run(args, handling, attempts, observed, is_inside)?;
     let exit = run.retry(&retrier, &mut host, &mut report);
     if let Some(fault) = budget_file.and_then(|file| file.take_fault()) {

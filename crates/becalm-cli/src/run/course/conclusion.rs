@@ -1,6 +1,7 @@
 //! What is left to do when the attempts are over? The held output, the hook, the summary, the exit code.
 
 use std::io;
+use std::sync::Arc;
 
 use becalm::StopReason;
 
@@ -76,16 +77,17 @@ impl Course<'_> {
     /// Prints what was held. The exit code that becalm has then; or the signal that told it to end, while who reads
     /// the output took none of it.
     fn print(&mut self, held: Spool, exit: u8) -> Result<Result<u8, Signal>, RunError> {
+        let taken = Arc::clone(&self.host.taken);
         let printed = self.host.stay_with(move || {
             let _unstopped = Unstopped::start();
-            held.write_to(&mut io::stdout())
+            held.write_to(&mut io::stdout(), &taken)
         });
         if let Some(signal) = self.host.told_to_end() {
             return Ok(Err(signal));
         }
         match printed {
             Some(Ok(())) => Ok(Ok(exit)),
-            // No result: the deadline has passed, and no program reads the output.
+            // No result: a limit has passed, and no program reads the output.
             None => Ok(Ok(TIMED_OUT)),
             // As the command would have ended by itself: its reader has gone.
             Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {

@@ -181,6 +181,7 @@ mod tests {
     use super::super::output::Outputs;
     use super::*;
     use std::fs::File;
+    use std::sync::atomic::AtomicU64;
     use std::sync::mpsc::channel;
 
     fn held_copy(pipe: OwnedFd) -> (Copy, std::sync::mpsc::Receiver<Event>) {
@@ -194,7 +195,8 @@ mod tests {
 
     fn held(outputs: Outputs) -> Vec<u8> {
         let mut bytes = Vec::new();
-        outputs.finish().held.unwrap().write_to(&mut bytes).unwrap();
+        let held = outputs.finish().held.unwrap();
+        held.write_to(&mut bytes, &AtomicU64::default()).unwrap();
         bytes
     }
 
@@ -229,7 +231,10 @@ mod tests {
         let sink = Sink::Hold(Spool::default());
         let seen = copy(File::from(reader), look, sink, None);
         let mut bytes = Vec::new();
-        seen.held.unwrap().write_to(&mut bytes).unwrap();
+        seen.held
+            .unwrap()
+            .write_to(&mut bytes, &AtomicU64::default())
+            .unwrap();
         assert_eq!(bytes, b"last");
         assert_eq!(looks, 3);
     }

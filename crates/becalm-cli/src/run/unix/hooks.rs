@@ -14,7 +14,7 @@ use super::standard;
 use crate::run::course::environment::Environment;
 use crate::run::course::exit_code::Ending;
 use crate::run::course::progress::complain;
-use crate::run::course::terms::Terms;
+use crate::run::course::terms::{Own, Terms};
 
 /// The commands of `--on-retry` and `--on-give-up`, for `sh -c`.
 #[derive(Debug, Clone)]
@@ -28,10 +28,15 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// What is granted to one that starts now.
+    /// What is granted to one that starts now, whoever is above.
     pub fn terms(&self, now: Instant) -> Terms {
+        let attempt_timeout = Some(now.after(self.timeout));
         Terms {
-            attempt_timeout: Some(now.after(self.timeout)),
+            attempt_timeout,
+            own: Own {
+                attempt_timeout,
+                deadline: None,
+            },
             ..Terms::default()
         }
     }

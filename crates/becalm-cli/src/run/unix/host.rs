@@ -1,6 +1,8 @@
 //! What stands around the attempts: the clock, the signals, the terminal?
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -16,7 +18,7 @@ use super::terminal::{self, Terminal};
 use crate::run::course::exit_code::Ending;
 use crate::run::course::layers::Above;
 use crate::run::course::progress::complain;
-use crate::run::course::terms::Terms;
+use crate::run::course::terms::{Own, Terms};
 
 /// A signal this long after the first is meant to hasten. Others send theirs twice: to becalm, and to
 /// becalm's group.
@@ -51,6 +53,10 @@ pub struct Host {
     outputs_ended: usize,
     /// What is granted to the whole call, and so to who reads what it says.
     pub(super) of_call: Terms,
+    /// What is granted to an attempt, and so to who reads what it wrote before they take some of it.
+    stall: Option<Duration>,
+    /// How many bytes they have taken.
+    pub taken: Arc<AtomicU64>,
     /// Something of a command still runs, and cannot be ended.
     pub has_leftovers: bool,
     /// Work was left that others hold up, and they hold up more of it.
@@ -61,11 +67,12 @@ pub struct Host {
 
 impl Host {
     /// A host of commands that have this long between TERM, or the signal that ends becalm, and
-    /// KILL.
+    /// KILL, and of which each attempt has this long.
     pub fn new(
         inbox: Inbox,
         clock: Box<dyn Fn() -> Instant>,
         kill_after: Duration,
+        stall: Option<Duration>,
         above: Above,
     ) -> Self {
         let terminal = Terminal::of_stdin();
@@ -83,6 +90,8 @@ impl Host {
             own_echo: None,
             outputs_ended: 0,
             of_call: Terms::default(),
+            stall,
+            taken: Arc::default(),
             has_leftovers: false,
             has_left_work: false,
             told: Vec::new(),
@@ -140,11 +149,21 @@ impl Host {
     /// # Errors
     ///
     /// They have not: this limit has cut them, or none where becalm is told to end.
-    pub fn wait_for_outputs(
-        &mut self,
-        count: usize,
-        mut terms: Terms,
-    ) -> Result<(), Option<Ending>> {
+    pub fn wait_for_outputs(&mut self, count: usize, terms: Terms) -> Result<(), Option<Ending>> {
+        let waited = self.see_outputs_end(count, terms);
+        self.leave_work(waited);
+        waited
+    }
+
+    /// Some of it is lost where a limit has cut it.
+    fn leave_work(&mut self, waited: Result<(), Option<Ending>>) {
+        if let Err(Some(limit)) = waited {
+            self.has_left_work = true;
+            self.tell_once(lost_after(limit));
+        }
+    }
+
+    fn see_outputs_end(&mut self, count: usize, mut terms: Terms) -> Result<(), Option<Ending>> {
         let begun = self.now();
         let mut told = None;
         while self.outputs_ended < count {
@@ -158,12 +177,7 @@ impl Host {
             let until = told.into_iter().chain(granted).min();
             if until.is_some_and(|it| now >= it) {
                 self.outputs_ended = 0;
-                let passed = passed.filter(|_| told.is_none());
-                self.has_left_work |= passed.is_some();
-                if let Some(ending) = passed {
-                    self.tell_once(lost_after(ending));
-                }
-                return Err(passed);
+                return Err(passed.filter(|_| told.is_none()));
             }
             if let Some(event) = self.next_event(until) {
                 self.on_event(event, None);
@@ -184,7 +198,8 @@ impl Host {
     }
 
     /// Stays with work that may wait for others; its result. When becalm is told to end, or the deadline has passed, it has
-    /// as long as a command, and has no result then. Without room for a thread nothing bounds it.
+    /// as long as a command, and has no result then; nor has it where they have taken nothing for as long as an attempt may take.
+    /// Without room for a thread nothing bounds it.
     pub fn stay_with<T, F>(&mut self, work: F) -> Option<T>
     where
         T: Send + 'static,
@@ -204,9 +219,30 @@ impl Host {
             return Some(work());
         };
         let _ = given.send(work);
-        let waited = self.wait_for_outputs(1, self.of_call);
+        let waited = loop {
+            let (before, terms) = (self.taken.load(Ordering::Relaxed), self.of_work());
+            match self.see_outputs_end(1, terms) {
+                Err(Some(Ending::AttemptTimeout))
+                    if self.taken.load(Ordering::Relaxed) != before => {}
+                waited => break waited,
+            }
+        };
+        self.leave_work(waited);
         self.has_left_work |= waited.is_err();
         waited.ok().and_then(|()| thread.join().ok()?)
+    }
+
+    /// What is granted from now on to who reads what becalm writes.
+    fn of_work(&self) -> Terms {
+        let attempt_timeout = self.stall.map(|it| self.now().after(it));
+        Terms {
+            attempt_timeout,
+            own: Own {
+                attempt_timeout,
+                ..self.of_call.own
+            },
+            ..self.of_call
+        }
     }
 
     /// Whether a command can be put in the foreground of the terminal.

@@ -3,9 +3,12 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Above this many bytes a spool moves to a file: 4 MiB.
 pub const SPILL: usize = 4 << 20;
+/// So many bytes are written at once: a pipe takes a page when a page of it was read, and so a slow reader is seen to read.
+const PART: usize = 4 << 10;
 
 /// Bytes that were appended, to be read again from any place.
 ///
@@ -84,13 +87,13 @@ impl Spool {
         Ok(count)
     }
 
-    /// Writes everything out.
+    /// Writes everything out, and counts the bytes that were taken.
     ///
     /// # Errors
     ///
     /// The writer refuses, or the file cannot be read.
-    pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
-        let mut buffer = vec![0; 64 << 10];
+    pub fn write_to(&self, out: &mut impl Write, taken: &AtomicU64) -> io::Result<()> {
+        let mut buffer = vec![0; PART];
         let mut place = 0;
         loop {
             let count = self.read_at(place, &mut buffer)?;
@@ -99,6 +102,7 @@ impl Spool {
             }
             out.write_all(&buffer[..count])?;
             place += count as u64;
+            taken.fetch_add(count as u64, Ordering::Relaxed);
         }
     }
 }
@@ -121,8 +125,10 @@ mod tests {
             assert_eq!(spool.file.is_some(), limit < expected.len());
 
             let mut all = Vec::new();
-            spool.write_to(&mut all).unwrap();
+            let taken = AtomicU64::new(1);
+            spool.write_to(&mut all, &taken).unwrap();
             assert_eq!(all, expected, "limit {limit}");
+            assert_eq!(taken.into_inner(), 1 + spool.len());
 
             let mut some = [0; 4];
             assert_eq!(spool.read_at(6, &mut some).unwrap(), 4);
