@@ -409,19 +409,22 @@ fn r12_help_lists_only_what_works() {
 #[test]
 fn too_few_files_for_becalm_itself_are_waited_for() {
     use std::process::Command;
-    let becalm = |attempts: &str, command: &mut Command| {
+    let becalm = |files: u32, flags: &str, command: &mut Command| {
         let script = format!(
-            "ulimit -S -n 4; exec {} run --base 10ms --attempts {attempts} -- echo ok",
+            "ulimit -S -n {files}; exec {} run --base 10ms {flags} -- echo ok",
             env!("CARGO_BIN_EXE_becalm")
         );
         *command = Command::new("sh");
         command.args(["-c", &script]).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
     };
-    let done = becalm_at_once().with(|it| becalm("2", it)).run();
-    assert_eq!(done.code(), 126, "{}", done.err());
-    assert!(done.err().contains("attempt 1 of 2"), "{}", done.err());
-    let mut running = becalm_at_once().with(|it| becalm("unlimited", it)).start();
+    for (files, flags) in [(4, "--attempts 2"), (5, "--attempts 2 --stdin replay")] {
+        let done = becalm_at_once().with(|it| becalm(files, flags, it)).run();
+        assert_eq!(done.code(), 126, "{}", done.err());
+        assert!(done.err().contains("attempt 1 of 2"), "{}", done.err());
+    }
+    let unlimited = |it: &mut Command| becalm(4, "--attempts unlimited", it);
+    let mut running = becalm_at_once().with(unlimited).start();
     while !running.error_line().contains("could not be started") {}
     let mut raise = Command::new("prlimit");
     raise.args(["--nofile=64", "--pid", &running.id()]);

@@ -50,7 +50,7 @@ pub struct Fitted {
 pub struct Ends {
     /// With an answer of the service.
     pub answered: u64,
-    /// With a quick 429, 502 or 503: a full queue, a limit, or nobody there.
+    /// With a quick 429, 502 or 503, where these are quick more often than other answers: a full queue, a limit, or nobody there.
     pub refused: u64,
     /// Of those answered, with another status from 500 on.
     pub failed: u64,

@@ -71,6 +71,11 @@ fn try_execute(args: Args) -> Result<Farewell, RunError> {
     let seed = args.policy.seed();
     let retrier = retrier(policy, seed, budget_file.clone(), observed.clone())?;
     orphans::adopt_orphans();
+    // First, as nobody tries that again where signals took the room for it.
+    let replay = match args.stdin {
+        Mode::Replay => Some(Replay::of_stdin().map_err(RunError::Stdin)?),
+        Mode::Inherit | Mode::Null => None,
+    };
     let mut inbox = Inbox::default();
     // Where there is no room for that now, no attempt starts; each tries again.
     let _ = inbox.hear_signals();
@@ -78,7 +83,7 @@ fn try_execute(args: Args) -> Result<Farewell, RunError> {
     let above = Above::of_environment();
     let is_inside = above.is_there();
     let mut host = Host::new(inbox, clock, args.kill_after, stall, above);
-    let run = run(args, handling, attempts, observed, is_inside)?;
+    let run = run(args, handling, attempts, observed, replay, is_inside);
     let exit = run.retry(&retrier, &mut host, &mut report);
     if let Some(fault) = budget_file.and_then(|file| file.take_fault()) {
         complain(&format!("{fault}; without it no retry is granted"));
@@ -113,14 +118,11 @@ fn run(
     handling: Handling,
     attempts: u32,
     observed: Option<Observed>,
+    replay: Option<Arc<Replay>>,
     is_inside: bool,
-) -> Result<Run, RunError> {
+) -> Run {
     let progress = Progress::new(args.quiet, attempts, &args.command, is_inside);
-    let replay = match args.stdin {
-        Mode::Replay => Some(Replay::of_stdin().map_err(RunError::Stdin)?),
-        Mode::Inherit | Mode::Null => None,
-    };
-    Ok(Run {
+    Run {
         execution: Execution {
             command: args.command,
             stdin: args.stdin,
@@ -141,7 +143,7 @@ fn run(
         attempts,
         progress,
         observed,
-    })
+    }
 }
 
 /// The policy without what bounds many calls: a file may be that of a service as well.

@@ -91,8 +91,13 @@ fn failing(kinds: &[Kind], share: f64, load: f64, time: Time, seed: u64) -> Othe
         *time *= by;
     }
     let quick = kinds.iter().filter(|it| **it == Kind::Quick).count();
-    let at_once = share * quick as f64 / kinds.len() as f64 + at_once(&other.log);
-    // Who is refused at once is no work of the service.
+    // Who is refused at once is no work of the service; nor is, among such or where all that fail are quicker, who seems to be.
+    let are_quicker = |it: &Kind| matches!(it, Kind::Quick | Kind::Shorter);
+    let at_once = if kinds.iter().any(are_quicker) {
+        share * quick as f64 / kinds.len() as f64 + at_once(&other.log)
+    } else {
+        0.0
+    };
     (other.capacity, other.most, other.rate) = (can * (1.0 - at_once), can, load * can);
     other
 }

@@ -53,7 +53,10 @@ impl fmt::Display for RunError {
                 "{flag} bounds what many calls do together, and a run is one call; leave it out, or \
                  let runs share a budget (--budget-file)"
             ),
-            Self::Stdin(error) => write!(f, "cannot record standard input: {error}"),
+            Self::Stdin(error) => write!(
+                f,
+                "cannot record standard input: {error}; let becalm open more files (ulimit -n)"
+            ),
             Self::NoTime => {
                 f.write_str("the deadline passed before the first attempt; set a longer one")
             }
