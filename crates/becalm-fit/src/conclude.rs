@@ -211,7 +211,8 @@ fn workers_of(windows: &[Stretch], step: Duration, is_one_of_two: bool) -> Optio
 /// Whether a half of the log has fewer workers than all of it seems to have: then they did not stay the same.
 fn has_fewer(windows: &[&Tally], workers: &Workers, step: Duration) -> bool {
     let (first, last) = windows.split_at(windows.len() / 2);
-    let halves = [first, last].into_iter().filter(|_| workers.high.is_some());
+    let is_told = workers.high.is_some() && !first.is_empty();
+    let halves = [first, last].into_iter().filter(|_| is_told);
     let mut halves = halves.filter_map(|it| knee::workers(it, step));
     halves.any(|half| {
         let most = half.high.filter(|_| !half.is_misfit);

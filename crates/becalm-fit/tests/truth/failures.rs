@@ -33,15 +33,19 @@ enum Kind {
     Quick,
 }
 
-/// Kinds, of which one is as likely as another.
-const KINDS: [&[Kind]; 8] = [
+/// Kinds, of which one is as likely as another: those that workers have, or that are over at once.
+const OF_WORKERS: [&[Kind]; 5] = [
     &[Kind::Served],
     &[Kind::Longer],
     &[Kind::Shorter],
-    &[Kind::Beside],
-    &[Kind::Constant],
     &[Kind::Quick],
     &[Kind::Served, Kind::Quick],
+];
+
+/// And others, which no scenario of one service has.
+const OF_NONE: [&[Kind]; 3] = [
+    &[Kind::Beside],
+    &[Kind::Constant],
     &[Kind::Served, Kind::Longer, Kind::Quick, Kind::Beside],
 ];
 
@@ -173,9 +177,9 @@ fn overloaded() -> Vec<Other> {
     all
 }
 
-fn all(loads: &[f64]) -> Vec<Other> {
+fn all(each: &[&[Kind]], loads: &[f64]) -> Vec<Other> {
     let mut all = Vec::new();
-    for kinds in KINDS {
+    for kinds in each {
         for share in [0.1, 0.3, 0.5] {
             for load in loads {
                 let seed = all.len() as u64;
@@ -190,12 +194,13 @@ fn all(loads: &[f64]) -> Vec<Other> {
 
 #[test]
 fn who_was_not_served_makes_no_service_faster() {
-    Figures::of(&all(&[0.7, 0.85]), false).hold();
+    let kinds = [&OF_WORKERS[..], &OF_NONE].concat();
+    Figures::of(&all(&kinds, &[0.7, 0.85]), false).hold();
 }
 
 #[test]
 fn failures_that_a_worker_works_on_hide_no_workers_and_add_none() {
-    for kinds in [KINDS[0], KINDS[1], KINDS[2], KINDS[5], KINDS[6]] {
+    for kinds in OF_WORKERS {
         for (share, seed) in [(0.1, 1), (0.3, 2), (0.5, 3)] {
             for time in TIMES {
                 let other = failing(kinds, share, 0.85, time, seed);
@@ -212,5 +217,8 @@ fn failures_that_a_worker_works_on_hide_no_workers_and_add_none() {
 #[test]
 #[ignore = "a hundred and thirty logs, 8 minutes: scripts/prove fit"]
 fn failures_in_full() {
-    Figures::of(&all(&[0.5, 0.7, 0.85, 0.95]), true).hold();
+    let loads = [0.5, 0.7, 0.85, 0.95];
+    let kinds = [&OF_WORKERS[..], &OF_NONE].concat();
+    Figures::of(&all(&kinds, &loads), false).hold();
+    Figures::of(&all(&OF_WORKERS, &loads), true).hold();
 }
