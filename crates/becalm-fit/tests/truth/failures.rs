@@ -194,7 +194,7 @@ fn all(each: &[&[Kind]], loads: &[f64]) -> Vec<Other> {
 
 #[test]
 fn who_was_not_served_makes_no_service_faster() {
-    let kinds = [&OF_WORKERS[..], &OF_NONE].concat();
+    let kinds = [&OF_WORKERS[..], &OF_NONE[..]].concat();
     Figures::of(&all(&kinds, &[0.7, 0.85]), false).hold();
 }
 
@@ -218,7 +218,7 @@ fn failures_that_a_worker_works_on_hide_no_workers_and_add_none() {
 #[ignore = "a hundred and thirty logs, 8 minutes: scripts/prove fit"]
 fn failures_in_full() {
     let loads = [0.5, 0.7, 0.85, 0.95];
-    let kinds = [&OF_WORKERS[..], &OF_NONE].concat();
+    let kinds = [&OF_WORKERS[..], &OF_NONE[..]].concat();
     Figures::of(&all(&kinds, &loads), false).hold();
     Figures::of(&all(&OF_WORKERS, &loads), true).hold();
 }
