@@ -39,8 +39,13 @@ impl Figures {
         } else {
             self.refused += 1;
         }
+        // What a scenario has of it: the worse end of an interval, or what stands in.
+        let least = match fitted.capacity.how {
+            How::Measured { low, .. } => low,
+            _ => fitted.capacity.value,
+        };
         // Chance alone makes a service faster by some percent in a minute.
-        if fitted.capacity.value > other.capacity * 1.05 {
+        if least > other.capacity * 1.05 {
             self.wrong.push(line.clone());
         }
         let verdicts = if with_verdicts {
