@@ -32,7 +32,10 @@ fuzz_target!(|text: &str| {
             assert!(!printable(&finding.sentence).contains(char::is_control));
         }
         let (findings, more) = (folded(&checked.findings), checked.more.iter());
-        let all = findings.iter().map(|it| it.finding.code).chain(more.map(|it| it.code));
+        let all = findings
+            .iter()
+            .map(|it| it.finding.code)
+            .chain(more.map(|it| it.code));
         // A file of no system is none of a review's.
         let of_systems = all.filter(|it| *it != "unknown-system").count();
         let marks = github(&bounded(&checked.findings, &checked.more, usize::MAX));
