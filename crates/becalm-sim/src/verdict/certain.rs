@@ -13,6 +13,7 @@ use crate::world::Sight;
 
 use super::capacity::{hidden_capacity, open_calls};
 use super::judge::judge;
+use super::load::bottleneck;
 use super::outcome::Outcome;
 
 /// Parts of the time after the triggers. A run is looked at at the end of each of them but the last.
@@ -22,6 +23,9 @@ const WINDOWS: usize = 2;
 /// How many times what it can serve a service is offered that is certain to stay down. What comes back late is offered
 /// little more than that, as chance has it: of 500 runs of the catalogue at most 1.2 times.
 const FAR_TOO_MUCH: f64 = 1.25;
+/// The share of its capacity up to which a service that is well stays so: above it, chance alone may bring it down again. A worse
+/// case has 0.9.
+const CALM: f64 = 0.905;
 
 /// When a run is looked at: never where calls come in bursts or were recorded, as what comes next is not seen before.
 pub(super) fn times(scenario: &Scenario) -> Vec<Duration> {
@@ -42,22 +46,26 @@ pub(super) fn times(scenario: &Scenario) -> Vec<Duration> {
 
 /// Whether the service is certain to come back, or certain not to.
 ///
-/// It is back for good where it is as well as before the triggers, no call waits for another attempt, and its queues are no longer than then: then nothing
-/// is left of the triggers. It stays down where it is offered far more than it can serve, nothing gets better, and retries alone can go on so
-/// by the formula of the [hidden capacity](hidden_capacity): of a breaker, a throttle or a rate that holds calls back it says nothing.
+/// It is back for good where it is as well as before the triggers, no call waits for another attempt, its queues are no longer than then, and
+/// its load is below the [hidden capacity](hidden_capacity): then nothing is left of the triggers, and no storm comes by chance. It stays down where
+/// nothing gets better, it is offered far more than it can serve, and by that formula retries alone can go on to. Of a breaker, a throttle or a
+/// rate that holds calls back the formula says nothing.
 pub(super) fn comes_back(scenario: &Scenario, seen: &Sight<'_>) -> Option<bool> {
     let outcome = judge(&scenario.until(seen.at), seen.recording);
+    let load = open_calls(scenario);
+    let hidden = || hidden_capacity(scenario);
     if outcome.holds() {
-        return (!seen.is_retrying && is_well(scenario, seen)).then_some(true);
+        let has_room = bottleneck(scenario).is_none_or(|it| it.utilisation() <= CALM)
+            && hidden().is_none_or(|it| load <= it);
+        return (!seen.is_retrying && has_room && is_well(scenario, seen)).then_some(true);
     }
-    let grows = !outcome.is_settling && outcome.pressure >= FAR_TOO_MUCH;
     let holds_back =
         |it: &Policy| it.breaker.is_some() || it.throttle.is_some() || it.rate.is_some();
-    let goes_on = || {
-        let is_beyond = hidden_capacity(scenario).is_some_and(|it| open_calls(scenario) > it);
-        is_beyond && !policies(scenario).any(holds_back)
-    };
-    (grows && goes_on()).then_some(false)
+    let is_far_down = !outcome.is_settling && outcome.pressure >= FAR_TOO_MUCH;
+    let goes_on = is_far_down
+        && hidden().is_some_and(|it| load >= FAR_TOO_MUCH * it)
+        && !policies(scenario).any(holds_back);
+    goes_on.then_some(false)
 }
 
 /// Says what happened to a run that may have ended when that was certain.

@@ -13,8 +13,8 @@ pub fn of(scenario: &str) -> u64 {
         "blip" => 0x8a4c_c176_1395_f666,
         "layers" => 0x3910_7a90_bdac_502b,
         "cascade" => 0x7ccd_0f43_0146_9e57,
-        "metastable" => 0xd0c9_58b9_eb0e_924d,
-        "trigger" => 0x5e0d_0177_c9bc_4ddd,
+        "metastable" => 0x0dcb_4905_87ee_1c69,
+        "trigger" => 0xec38_9cff_a5b3_8e09,
         "queue" => 0x6fe4_743f_06ae_c6ba,
         "loops" => 0xd3ad_2278_85c0_3fb4,
         "throttle" => 0x9585_7e43_bae9_6ad0,
@@ -23,7 +23,7 @@ pub fn of(scenario: &str) -> u64 {
         "deadline" => 0xa336_6179_6a29_fa27,
         "priority" => 0x9d31_fb71_5ac0_75b4,
         "cache" => 0x81c1_a8d1_1d5a_fade,
-        "tiers" => 0x8bf1_6e01_24b0_1524,
+        "tiers" => 0x22af_f49b_8140_0d91,
         _ => 0,
     }
 }
