@@ -10,6 +10,11 @@ pub fn go_duration(text: &str) -> Option<Duration> {
     is_go.then(|| duration::parse(text).ok())?
 }
 
+/// A duration of Istio's resources: `duration(self) >= duration('1ms')`, as their schema says.
+pub fn istio_duration(text: &str) -> Option<Duration> {
+    go_duration(text).filter(|it| *it >= Duration::from_millis(1))
+}
+
 /// A duration of the Gateway API: `^([0-9]{1,5}(h|m|s|ms)){1,4}$`.
 pub fn gateway_duration(text: &str) -> Option<Duration> {
     let digits = text

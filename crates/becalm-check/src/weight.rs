@@ -46,6 +46,10 @@ pub fn severity(
         let mut origins = mapping.origins.iter();
         origins.any(|(key, it)| *key == wanted && is_own(it))
     };
+    let is_unknown = |wanted: &str| {
+        let mut origins = mapping.origins.iter();
+        origins.any(|(key, it)| *key == wanted && matches!(it, Origin::Unknown(..)))
+    };
     // A mode that stands for all says nothing of methods.
     let is_mode = system.follows == Follows::All;
     let asks = !is_mode && origins_say("retry_on");
@@ -54,6 +58,8 @@ pub fn severity(
         _ if !is_written => Severity::Note,
         // Who says in code which calls are repeated does not ask for it in the file.
         "repeats-non-idempotent" if asks && !is_elsewhere => Severity::Error,
+        // What is filled in elsewhere may bound it.
+        "no-bound" | "unlimited-without-budget" if is_unknown("attempts") => Severity::Warning,
         "no-bound" | "unlimited-without-budget" => Severity::Error,
         // No setting of a system that has this budget is another one.
         "hints-ignored" | "concurrency-alone" => Severity::Note,

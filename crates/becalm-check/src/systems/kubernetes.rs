@@ -192,8 +192,8 @@ pub fn texts_alone(reading: &mut Reading<'_>, node: &Node, what: &str) {
     if let Some(given) = given {
         let text = node.text().unwrap_or_default();
         let sentence = format!("Kubernetes refuses {what} that is {given}: `{text}`");
-        let remedy = format!("write `\"{text}\"`");
-        reading.find(node.span, code::REFUSED, sentence, remedy);
+        let remedy = format!("write a text in quotes: `\"{text}\"`, if the value is right");
+        reading.refuse_type(node.span, sentence, remedy);
     }
 }
 

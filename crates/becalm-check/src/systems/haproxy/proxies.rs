@@ -317,9 +317,9 @@ fn retries<'a>(reading: &mut Reading<'a>, line: &Line) -> Option<Said<'a, u32>> 
     };
     let text = &*word.text;
     let told = reading.told_text(Some(text), word.span, "a number of retries", |text| {
-        text.bytes()
-            .all(|it| it.is_ascii_digit())
-            .then(|| text.parse().ok().filter(|it| i32::try_from(*it).is_ok()))?
+        let digits = text.strip_prefix('+').unwrap_or(text);
+        let is_number = digits.bytes().all(|it| it.is_ascii_digit());
+        is_number.then(|| digits.parse().ok().filter(|it| i32::try_from(*it).is_ok()))?
     });
     let value = match told {
         Told::Is(value, _) => Some(value),
@@ -336,6 +336,7 @@ fn retries<'a>(reading: &mut Reading<'a>, line: &Line) -> Option<Said<'a, u32>> 
 
 /// Below 0 nothing is repeated.
 fn as_int(text: &str) -> u32 {
+    let text = text.strip_prefix('+').unwrap_or(text);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text[..digits]
         .parse()

@@ -24,6 +24,7 @@ use super::kubernetes::{REFUSES, check, check_names, is_of};
 use super::methods;
 use crate::code;
 use crate::document::{Document, Node, Span, Value};
+use crate::durations::istio_duration;
 use crate::evidence::Evidence;
 use crate::list::list;
 use crate::mapping::{Draft, NAMES};
@@ -304,6 +305,9 @@ fn limited(draft: &mut Draft, route: &Node, root: Option<&Root<'_>>) -> Methods 
     }
 }
 
+/// What a field of time takes.
+const TIME: &str = "a duration of at least 1ms, such as 1s";
+
 fn times<'a>(
     reading: &mut Reading<'a>,
     draft: &mut Draft,
@@ -311,17 +315,17 @@ fn times<'a>(
     retries: Option<Given<'a, '_>>,
     at: Span,
 ) {
-    let form = "a duration such as 1s";
+    let form = TIME;
     let mut whole = None;
     if let Some(it) = timeout {
         reading.in_file(it.file, draft, at, |reading, draft| {
-            let told = reading.go_duration(Some(it.node), form);
+            let told = reading.told(Some(it.node), form, istio_duration);
             whole = timeouts::of_request(reading, draft, told, &Told::Absent, false);
         });
     }
     if let Some(it) = retries {
         reading.in_file(it.file, draft, at, |reading, draft| {
-            let each = reading.go_duration(it.node.get("perTryTimeout"), form);
+            let each = reading.told(it.node.get("perTryTimeout"), form, istio_duration);
             timeouts::of_attempt(reading, draft, "perTryTimeout", each, whole);
         });
     }

@@ -1,10 +1,10 @@
 //! What do the fields of an `HTTPRetry` say?
 
-use std::time::Duration;
-
 use super::super::envoy::{Words, base_alone};
+use super::TIME;
 use crate::code;
 use crate::document::{Key, Node};
+use crate::durations::istio_duration;
 use crate::mapping::{Draft, Origin};
 use crate::reading::{Later, Reading};
 use crate::template::is_placeholder;
@@ -102,8 +102,7 @@ const fn has_a_name(status: u16) -> bool {
 }
 
 pub fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) {
-    let base = reading.go_duration(retries.get("backoff"), "a duration such as 1s");
-    let base = base.map(|it| it.max(Duration::from_millis(1)));
+    let base = reading.told(retries.get("backoff"), TIME, istio_duration);
     base_alone(draft, &base, "backoff");
     draft.set("base", base, |_, _| {});
 }

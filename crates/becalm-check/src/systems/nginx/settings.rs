@@ -285,11 +285,10 @@ fn tries(text: &str) -> Option<u32> {
     Some(most.min(Policy::UNLIMITED - 1))
 }
 
-/// `ngx_parse_time` in milliseconds: units from the longest to the shortest, each once; a number alone is seconds.
+/// `ngx_parse_time` in milliseconds: units from the longest to the shortest, each once, months and years not among them; a number alone is
+/// seconds.
 pub fn time(text: &str) -> Option<Duration> {
     const UNITS: &[(&str, u64)] = &[
-        ("y", 365 * 86_400_000),
-        ("M", 30 * 86_400_000),
         ("w", 7 * 86_400_000),
         ("d", 86_400_000),
         ("h", 3_600_000),
@@ -339,6 +338,8 @@ mod tests {
             "-1",
             "1x",
             "1s1m",
+            "1M",
+            "1y",
             "1s1s",
             "1.5s",
             "99999999999999999999",
