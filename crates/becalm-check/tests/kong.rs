@@ -118,6 +118,28 @@ fn each_time_of_a_service_is_one_that_kong_takes() {
 }
 
 #[test]
+fn a_time_in_other_letters_or_of_an_upstream_is_refused() {
+    for (text, at) in [
+        (", readTimeout: 5000", 3),
+        ("}\nupstreams:\n- {name: u, connect_timeout: 1000", 5),
+        (
+            "}\nupstreams:\n- {name: u, targets: [{target: 'a:80', read_timeout: 1}]",
+            5,
+        ),
+    ] {
+        let findings = service(text).findings;
+        let refused: Vec<_> = findings
+            .iter()
+            .filter(|it| it.code == "no-such-field")
+            .collect();
+        let [it] = &refused[..] else {
+            panic!("{text}: {findings:#?}");
+        };
+        assert_eq!(it.span.line, at);
+    }
+}
+
+#[test]
 fn a_time_of_a_service_stands_in_one() {
     for (top, route, is_refused) in [
         ("", "", false),

@@ -134,6 +134,12 @@ fn of_file(reading: &mut Reading<'_>) {
     if let Some(tree) = document.tree {
         misplaced(reading, tree, "at its top");
     }
+    for upstream in document.at(&["upstreams"]).map_or(&[][..], Node::items) {
+        misplaced(reading, upstream, "in an upstream");
+        for target in upstream.list(&["targets"]) {
+            misplaced(reading, target, "in a target");
+        }
+    }
     let routes = services.iter().flat_map(|it| it.list(&["routes"]));
     for route in routes.chain(of_routes) {
         misplaced(reading, route, "in a route");
@@ -163,7 +169,8 @@ fn misplaced(reading: &mut Reading<'_>, node: &Node, place: &str) {
 fn check(reading: &mut Reading<'_>, service: &Node) {
     for (key, _) in service.entries() {
         // Later versions have more, such as `tls_sans`.
-        let is_about = looks_like_retries(&key.name) || key.name.contains("timeout");
+        let is_about =
+            looks_like_retries(&key.name) || key.name.to_ascii_lowercase().contains("timeout");
         let is_told = is_about || slip_of(&key.name, SERVICE).is_some();
         if is_told && !SERVICE.contains(&&*key.name) {
             let sentence = format!(
