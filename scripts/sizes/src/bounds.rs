@@ -5,11 +5,11 @@
 /// Lines of code of a crate, and of all together.
 pub const LINES: [(&str, usize); 3] = [
     ("becalm", 23_340),
-    ("becalm-cli", 13_000),
+    ("becalm-cli", 13_100),
     ("becalm-ws", 8_250),
 ];
 /// Lines of code of all crates.
-pub const LINES_OF_ALL: usize = 132_600;
+pub const LINES_OF_ALL: usize = 133_900;
 
 /// Files in a circle.
 pub const CIRCLE: usize = 2;

@@ -10,7 +10,7 @@ use crate::search::Proportion;
 use super::judge::judge;
 use super::outcome::{Outcome, recovery_times};
 use super::runner::Runner;
-use super::runs::Runs;
+use super::runs::{FEW, Runs};
 use super::variation::{RESPITE, is_recorded, prolonged};
 
 /// What runs show that go on beyond the end of their scenario.
@@ -32,9 +32,6 @@ pub struct Later {
     /// Whether the verdict may be another one with a longer horizon.
     pub is_open: bool,
 }
-
-/// Runs that go on before it is believed that all of their kind end like them.
-pub(super) const FEW: usize = 2;
 
 /// Lets runs go on beyond the end of their scenario, where that may change the verdict.
 pub(super) fn beyond<R: Runner>(

@@ -14,7 +14,6 @@ use crate::world::{Looks, Sight, Stopped};
 
 use super::certain::{comes_back, judge_until, times};
 use super::judge::judge;
-use super::later::FEW;
 use super::outcome::Outcome;
 use super::runner::Runner;
 use super::too_much::TooMuch;
@@ -23,6 +22,9 @@ use super::variation::prolonged;
 /// Runs a scenario once under a seed: [`world::run`](crate::world::run), or what a test puts in its
 /// place.
 pub type Run = fn(&Scenario, u64) -> Recording;
+
+/// Runs that go on before it is believed that all of their kind end like them.
+pub(super) const FEW: usize = 2;
 
 /// What happened to a run, and what did in a scenario that goes on, where that was seen.
 #[derive(Debug, Clone)]

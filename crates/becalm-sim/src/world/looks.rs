@@ -3,12 +3,8 @@
 use std::time::Duration;
 
 use crate::engine::nanos;
-use crate::record::{PopulationTally, Recording, ServiceTally};
+use crate::record::Recording;
 use crate::scenario::Scenario;
-
-use super::progress::World;
-use super::state::{Phase, Stage};
-use super::trace::Tracer;
 
 /// Looks at a run.
 type Look<'l> = dyn Fn(&Sight<'_>) -> Option<bool> + Sync + 'l;
@@ -16,8 +12,8 @@ type Look<'l> = dyn Fn(&Sight<'_>) -> Option<bool> + Sync + 'l;
 /// Times at which a run is looked at, in order, and the one who looks: an answer ends the run.
 pub struct Looks<'l> {
     times: Vec<Duration>,
-    look: &'l Look<'l>,
-    is_whole: bool,
+    pub(super) look: &'l Look<'l>,
+    pub(super) is_whole: bool,
 }
 
 impl<'l> Looks<'l> {
@@ -87,61 +83,5 @@ impl<'l> Stops<'l> {
     /// Whether that was the end.
     pub fn is_last(&self) -> bool {
         self.is_last
-    }
-}
-
-impl<T: Tracer> World<'_, T> {
-    /// The run is looked at.
-    #[cold]
-    pub(super) fn is_certain(&mut self, at: u64, looks: Option<&Looks<'_>>) -> bool {
-        self.close_buckets(at);
-        let recording = if looks.is_some_and(|it| it.is_whole) {
-            let populations = self.population_tallies.clone();
-            let mut recording = self.recording(populations, self.service_tallies.clone());
-            for population in &mut recording.populations {
-                population.succeeded_of.truncate(population.calls.len());
-            }
-            recording
-        } else {
-            self.so_far()
-        };
-        let sight = Sight {
-            at: Duration::from_nanos(at),
-            recording: &recording,
-            is_retrying: self.is_retrying(),
-        };
-        self.certain = looks.and_then(|it| (it.look)(&sight));
-        self.certain.is_some()
-    }
-
-    /// What was counted until now.
-    fn so_far(&self) -> Recording {
-        let populations = self.population_tallies.iter().map(PopulationTally::so_far);
-        let services = self.service_tallies.iter().map(ServiceTally::so_far);
-        Recording {
-            bucket: self.plan.scenario.bucket,
-            populations: populations.collect(),
-            services: services.collect(),
-            events: self.events,
-            ..Recording::default()
-        }
-    }
-
-    fn is_retrying(&self) -> bool {
-        let slots = (0..self.calls.len()).map(|at| &self.calls[at]);
-        slots.filter(|it| it.is_taken()).any(|it| match it.stage {
-            Stage::Whole(place) => {
-                let call = self.wholes[place].as_ref();
-                it.phase != Phase::Running || call.is_some_and(|it| it.attempt_number() > 1)
-            }
-            Stage::Free | Stage::First(_) => false,
-        })
-    }
-
-    /// The buckets that are over by then.
-    pub(super) fn close_buckets(&mut self, by: u64) {
-        while self.bucket_ends.saturating_sub(self.bucket_length) < by {
-            self.close_bucket();
-        }
     }
 }

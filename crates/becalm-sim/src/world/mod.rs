@@ -40,6 +40,7 @@ mod pace;
 mod plan;
 mod progress;
 mod servers;
+mod sight;
 mod slab;
 mod soon;
 mod state;

@@ -222,8 +222,15 @@ impl<'a, T: Tracer> World<'a, T> {
         Instant::from_nanos(self.now)
     }
 
+    /// The buckets that are over by then.
+    pub(super) fn close_buckets(&mut self, by: u64) {
+        while self.bucket_ends.saturating_sub(self.bucket_length) < by {
+            self.close_bucket();
+        }
+    }
+
     #[cold]
-    pub(super) fn close_bucket(&mut self) {
+    fn close_bucket(&mut self) {
         for tally in &mut self.population_tallies {
             tally.close();
         }
