@@ -199,3 +199,29 @@ fn a_directory_is_read_beside_what_is_no_file() {
         );
     }
 }
+
+/// A file that has what another has is named, however many places the other has.
+#[test]
+fn c5_a_cause_of_many_places_names_each_of_a_few_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let route = |it| {
+        format!(
+            "  - route: [{{destination: {{host: h{it}}}}}]\n    retries: {{attempts: 3, retryOn: 5xx}}\n"
+        )
+    };
+    let routes = (0..60).map(route).collect::<Vec<_>>().concat();
+    let file = format!(
+        "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {{name: a}}\nspec:\n  hosts: [a]\n  http:\n{routes}"
+    );
+    for name in ["a.yaml", "b.yaml", "c.yaml"] {
+        fs::write(folder.path().join(name), &file).unwrap();
+    }
+    let output = becalm(
+        &["check", "--quiet", "a.yaml", "b.yaml", "c.yaml"],
+        folder.path(),
+    );
+    let told = String::from_utf8(output.stdout).unwrap();
+    for name in ["a.yaml:", "b.yaml:", "c.yaml:"] {
+        assert!(told.contains(name), "{told}");
+    }
+}

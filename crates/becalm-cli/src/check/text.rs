@@ -1,7 +1,7 @@
 //! What do people see in a terminal?
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use becalm::Policy;
@@ -169,7 +169,10 @@ fn kinds(
         };
         let others = kind[1..].iter();
         let others = others.flat_map(|it| std::iter::once(&it.finding).chain(&it.also));
-        let others: Vec<_> = first.also.iter().chain(others).collect();
+        let mut others: Vec<_> = first.also.iter().chain(others).collect();
+        // A file that is not named yet comes first.
+        let mut files = HashSet::from([&*first.finding.file]);
+        others.sort_by_cached_key(|it| !files.insert(&*it.file));
         if !others.is_empty() {
             let named = others
                 .iter()
